@@ -76,10 +76,10 @@ void solver_add(solver *s, solver_task *task) {
     task->release(task);
 }
 
-void solver_ask(solver *s, int client,
+void solver_ask(solver *s, int client, bool quick,
                 void (*run)(solver_task *task, solver *s, engine *e,
                             const sinew_monitor *monitor)) {
-    (void)s, (void)client, (void)run;
+    (void)s, (void)client, (void)quick, (void)run;
 }
 
 void solver_say(solver *s, solver_post kind, int client, const char *text) {

@@ -3,10 +3,9 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "json.h"
-
-enum { WORST = 20, MODE_FRAMES = 2000, SHAPES = 12 };
+enum { WORST = 20, TRACED_FRAMES = 2000, SHAPES = 12 };
 #define AMOUNT 0.12 /* of a mode in its picture, as a fraction of the diagonal */
 
 static json_t *slider_of(const sinew_rig *rig, const sinew_target *target) {
@@ -63,74 +62,98 @@ static void run_interference(solver_task *task, solver *s, engine *e,
     sinew_slider_space_destroy(space);
 }
 
-/* Frequencies and damping ratios of the modes, in the order of the model. */
-static void read_modes(const json_t *modes, float *frequency, float *damping) {
-    size_t count = json_array_size(modes);
-    for (size_t i = 0; i < count; i++) {
-        const json_t *mode = json_array_get(modes, i);
-        frequency[i] = (float)json_number_value(json_object_get(mode, "frequency_hz"));
-        damping[i] = (float)json_number_value(json_object_get(mode, "damping_ratio"));
+static void send_curves(solver *s, int client, const engine *e, size_t frames, size_t step,
+                        float *values) {
+    const sinew_rig *rig = engine_rig(e);
+    size_t n = (size_t)rig->slider_count, kept = 0;
+    json_t *names = json_array();
+    for (size_t i = 0; i < n; i++) {
+        const float *row = values + i * frames;
+        bool moves = false;
+        for (size_t k = 1; k < frames && !moves; k++) moves = row[k] != row[0];
+        if (!moves) continue;
+        json_array_append_new(names, json_string(rig->sliders[i].name));
+        memmove(values + kept++ * frames, row, frames * sizeof *row);
     }
+    json_t *header = json_pack("{s:s,s:i,s:i,s:o,s:[[s,s,I]]}", "type", "curves", "frames",
+                               (int)frames, "step", (int)step, "names", names, "arrays", "values",
+                               "f32", (json_int_t)(kept * frames));
+    char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
+    const void *arrays[] = {values};
+    size_t sizes[] = {kept * frames * sizeof *values};
+    if (text) solver_give(s, SOLVER_ANSWER, client, net_message_binary(text, 1, arrays, sizes));
+    free(text);
+    json_decref(header);
 }
 
-static json_t *take_json(char *text) {
-    json_t *value = text ? cli_json_loads(text, 0, NULL) : NULL;
-    sinew_free(text);
-    return value;
+static void run_curves(solver_task *task, solver *s, engine *e, const sinew_monitor *monitor) {
+    engine_clip clip;
+    engine_get_clip(e, &clip);
+    size_t step = (size_t)(1 + (clip.frame_count - 1) / TRACED_FRAMES);
+    size_t frames = ((size_t)clip.frame_count + step - 1) / step;
+    size_t n = (size_t)engine_rig(e)->slider_count;
+    float *values = malloc((n * frames + 1) * sizeof *values);
+    double *weights = malloc((n + 1) * sizeof *weights);
+    sinew_error error = {0};
+    sinew_status status = values && weights ? SINEW_OK : SINEW_NO_MEMORY;
+    for (size_t k = 0; k < frames && status == SINEW_OK; k++) {
+        if (monitor->cancelled && monitor->cancelled(monitor->user)) status = SINEW_CANCELLED;
+        if (status == SINEW_OK) status = engine_weights(e, (int)(k * step), weights, &error);
+        for (size_t i = 0; i < n; i++) values[i * frames + k] = (float)weights[i];
+    }
+    if (status == SINEW_OK)
+        send_curves(s, task->client, e, frames, step, values);
+    else if (status != SINEW_CANCELLED)
+        solver_refuse(s, task->client, values && weights ? error.message : "out of memory");
+    free(values);
+    free(weights);
 }
 
-/* Weights of all modes in every `step`-th frame of the clip. */
-static sinew_status trace_modes(engine *e, size_t modes, int frames, int step,
-                                const sinew_monitor *monitor, float *z, sinew_error *error) {
-    for (int k = 0; k < frames; k++) {
-        char *text = NULL;
-        sinew_status status = engine_figures(e, k * step, monitor, NULL, &text, error);
-        if (status != SINEW_OK) return status;
-        json_t *figures = take_json(text);
-        const json_t *weights = json_object_get(figures, "z");
-        for (size_t i = 0; i < modes; i++)
-            z[i * (size_t)frames + (size_t)k] =
-                (float)json_number_value(json_array_get(weights, i));
-        json_decref(figures);
+/* Weights of all modes over the clip: in closed form, so that they follow a curve being dragged. */
+static void send_modes(solver *s, int client, const engine *e, const sinew_modal_motion *motion,
+                       int modes) {
+    engine_clip clip;
+    engine_get_clip(e, &clip);
+    sinew_modal_motion_info info = {.size = sizeof info};
+    if (sinew_modal_motion_get_info(motion, &info) != SINEW_OK) return;
+    int step = 1 + (clip.frame_count - 1) / TRACED_FRAMES;
+    size_t count = (size_t)modes, frames = (size_t)((clip.frame_count + step - 1) / step);
+    float *values = malloc((count * (frames + 2) + 1) * sizeof *values);
+    double *weights = malloc(((size_t)info.columns + 1) * sizeof *weights);
+    json_t *header =
+        json_pack("{s:s,s:i,s:i,s:[[s,s,I],[s,s,I],[s,s,I]]}", "type", "modes", "frames",
+                  (int)frames, "step", step, "arrays", "frequency", "f32", (json_int_t)count,
+                  "damping", "f32", (json_int_t)count, "z", "f32", (json_int_t)(count * frames));
+    char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
+    if (values && weights && text) {
+        float *frequency = values, *damping = values + count, *z = damping + count;
+        for (size_t i = 0; i < count; i++) {
+            frequency[i] = (float)info.frequency[i];
+            damping[i] = (float)info.damping[i];
+        }
+        for (size_t k = 0; k < frames; k++) {
+            sinew_modal_motion_weights(motion, engine_frame_time(e, (int)k * step), weights);
+            for (size_t i = 0; i < count; i++) z[i * frames + k] = (float)weights[i];
+        }
+        const void *arrays[] = {frequency, damping, z};
+        size_t sizes[] = {count * sizeof *z, count * sizeof *z, count * frames * sizeof *z};
+        solver_give(s, SOLVER_ANSWER, client, net_message_binary(text, 3, arrays, sizes));
     }
-    return SINEW_OK;
+    free(text);
+    free(weights);
+    free(values);
+    json_decref(header);
 }
 
 static void run_modes(solver_task *task, solver *s, engine *e, const sinew_monitor *monitor) {
-    json_t *built = take_json(engine_describe(e));
-    const json_t *modes = json_object_get(built, "modes");
-    size_t count = json_array_size(modes);
-    engine_clip clip;
-    engine_get_clip(e, &clip);
-    sinew_error error = {0};
-    int step = 1 + (clip.frame_count - 1) / MODE_FRAMES;
-    size_t frames = (size_t)((clip.frame_count + step - 1) / step);
-    float *values = malloc((count * (frames + 2) + 1) * sizeof *values);
-    if (!count || !values) {
+    (void)monitor;
+    const sinew_modal *modal = engine_modal(e);
+    const sinew_modal_motion *motion = engine_motion(e);
+    sinew_modal_info info = {.size = sizeof info};
+    if (modal && motion && sinew_modal_get_info(modal, &info) == SINEW_OK)
+        send_modes(s, task->client, e, motion, info.modes);
+    else
         solver_refuse(s, task->client, "there are no modes: choose the model Modal and set keys");
-    } else {
-        float *frequency = values, *damping = values + count, *z = damping + count;
-        read_modes(modes, frequency, damping);
-        sinew_status status = trace_modes(e, count, (int)frames, step, monitor, z, &error);
-        if (status != SINEW_OK && status != SINEW_CANCELLED)
-            solver_refuse(s, task->client, error.message);
-        if (status == SINEW_OK) {
-            json_t *header = json_pack("{s:s,s:i,s:i,s:[[s,s,I],[s,s,I],[s,s,I]]}", "type", "modes",
-                                       "frames", (int)frames, "step", step, "arrays", "frequency",
-                                       "f32", (json_int_t)count, "damping", "f32",
-                                       (json_int_t)count, "z", "f32", (json_int_t)(count * frames));
-            char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
-            const void *arrays[] = {frequency, damping, z};
-            size_t sizes[] = {count * sizeof *z, count * sizeof *z, count * frames * sizeof *z};
-            if (text)
-                solver_give(s, SOLVER_ANSWER, task->client,
-                            net_message_binary(text, 3, arrays, sizes));
-            free(text);
-            json_decref(header);
-        }
-    }
-    free(values);
-    json_decref(built);
 }
 
 static void run_mode_shapes(solver_task *task, solver *s, engine *e, const sinew_monitor *monitor) {
@@ -164,13 +187,17 @@ static void run_mode_shapes(solver_task *task, solver *s, engine *e, const sinew
 }
 
 void analysis_interference(solver *s, int client) {
-    solver_ask(s, client, run_interference);
+    solver_ask(s, client, false, run_interference);
+}
+
+void analysis_curves(solver *s, int client) {
+    solver_ask(s, client, true, run_curves);
 }
 
 void analysis_mode_shapes(solver *s, int client) {
-    solver_ask(s, client, run_mode_shapes);
+    solver_ask(s, client, false, run_mode_shapes);
 }
 
 void analysis_modes(solver *s, int client) {
-    solver_ask(s, client, run_modes);
+    solver_ask(s, client, true, run_modes);
 }

@@ -95,6 +95,10 @@ static sinew_status make_arrays(engine *e, sinew_error *error) {
     return use_linear(e, error);
 }
 
+bool engine_is_preview(const engine *e) {
+    return !e->solver;
+}
+
 bool engine_is_new(const engine *e, const shared_session *shared) {
     return e->shared != shared;
 }
@@ -159,6 +163,11 @@ sinew_status engine_update(engine *e, shared_session *shared, const sinew_monito
     return *rig_changed ? make_arrays(e, error) : SINEW_OK;
 }
 
+sinew_status engine_scene(const engine *e, sinew_scene **scene, sinew_error *error) {
+    if (!e->shared) return sinew_fail(error, SINEW_MISUSE, "the scene is not built yet");
+    return sinew_session_scene(e->shared->session, scene, error);
+}
+
 void engine_get_clip(const engine *e, engine_clip *clip) {
     *clip = (engine_clip){0};
     sinew_clip_info info;
@@ -187,20 +196,16 @@ const sinew_modal *engine_modal(const engine *e) {
     return active(e) ? sinew_solver_modal(active(e)) : NULL;
 }
 
-char *engine_describe(const engine *e) {
-    char *text = NULL;
-    sinew_error ignored;
-    if (!active(e) || sinew_solver_describe(active(e), &text, &ignored) != SINEW_OK) return NULL;
-    return text;
+const sinew_modal_motion *engine_motion(const engine *e) {
+    return active(e) ? sinew_solver_modal_motion(active(e)) : NULL;
 }
 
 /* The pose: "weights" of the document, rest where it says nothing. */
-static void read_live_weights(engine *e) {
+static void read_live_weights(engine *e, const sinew_session *session) {
     sinew_rig_rest_weights(e->rig, e->live);
     char *text = NULL;
     sinew_error ignored;
-    if (!e->shared && !e->preview) return;
-    const sinew_session *session = e->shared ? e->shared->session : e->preview;
+    if (!session) return;
     if (sinew_session_get(session, "/weights", &text, &ignored) != SINEW_OK || !text) return;
     json_t *weights = cli_json_loads(text, 0, NULL), *value;
     sinew_free(text);
@@ -255,6 +260,17 @@ static void blend(engine *e, const double *weights) {
         e->shape.linear[i] = (float)e->blend[i];
 }
 
+bool engine_blend(engine *e, const shared_session *shared) {
+    if (!e->linear || !e->rig || e->rig != engine_rig(e)) return false;
+    read_live_weights(e, shared->session);
+    blend(e, e->live);
+    memcpy(e->shape.positions, e->shape.linear,
+           3 * (size_t)e->rig->neutral->vertex_count * sizeof *e->shape.positions);
+    memcpy(e->shape.weights, e->live, (size_t)e->rig->slider_count * sizeof *e->shape.weights);
+    sinew_result_init(&e->shape.result);
+    return true;
+}
+
 /* Weights that a frame of a take comes to. False: the model found none. */
 static bool read_solved_weights(engine *e) {
     char *text = NULL;
@@ -270,11 +286,10 @@ static bool read_solved_weights(engine *e) {
     return found;
 }
 
-/* Keys, curves or markers drive it, wherever the sliders are. */
+/* Curves or markers drive it, wherever the sliders are. */
 static bool ignores_weights(const engine *e) {
     char *model = NULL;
     sinew_error ignored;
-    if (engine_modal(e)) return true;
     if (!engine_capture(e) || !e->shared ||
         sinew_session_get(e->shared->session, "/model", &model, &ignored) != SINEW_OK)
         return false;
@@ -285,11 +300,13 @@ static bool ignores_weights(const engine *e) {
 
 sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, sinew_error *error) {
     sinew_solver *solver = active(e);
+    /* Modes move between keys; a pose that is not on the clip is what a key of it would be. */
+    if (frame < 0 && engine_modal(e) && e->shared && engine_blend(e, e->shared)) return SINEW_OK;
     sinew_input input;
     sinew_input_init(&input);
     input.frame = frame;
     if (frame < 0) {
-        read_live_weights(e);
+        read_live_weights(e, e->shared ? e->shared->session : e->preview);
         input.frame = 0;
         if (!ignores_weights(e)) input.weights = e->live;
     }
@@ -337,6 +354,13 @@ sinew_status engine_figures(engine *e, int frame, const sinew_monitor *monitor, 
 
 const engine_shape *engine_get_shape(const engine *e) {
     return &e->shape;
+}
+
+sinew_status engine_weights(engine *e, int frame, double *weights, sinew_error *error) {
+    sinew_input input;
+    sinew_input_init(&input);
+    input.frame = frame;
+    return sinew_solver_weights(active(e), &input, weights, error);
 }
 
 sinew_status engine_drag(engine *e, int vertex, const double target[3], double *weights,

@@ -35,7 +35,7 @@ static const example examples[] = {
      "\"studio\":{\"camera\":\"mouth\"}}",
      "lips", "face", NULL},
     {"creature", "A creature that swings and settles",
-     "Press play, then lower the damping and watch it swing longer.",
+     "Press play, then lower the damping, or drag a point of its curve, and watch it swing longer.",
      "{\"sinew\":1,\"rig\":{\"sample\":\"blob\"},\"model\":\"modal\",\"keys\":[{\"time\":0,"
      "\"pose\":"
      "\"leanLeft\"},{\"time\":0.8,\"pose\":\"leanRight\"}],\"time\":{\"from\":0,\"to\":2.6},"
@@ -47,8 +47,9 @@ static const example examples[] = {
      "\"region:brows\"}],\"attenuation\":{\"trade\":true},\"weights\":{\"laugh\":0.9}}",
      "laugh", "face", "laugh"},
     {"take", "A captured take solved four ways",
-     "Press play. Turn the layer off, change the method, or choose Force (blendforces), and "
-     "compare.",
+     "Press Four ways below to solve the take by SBS, RSBS, RSBS with a layer and blendforces; "
+     "then "
+     "show a solve in the left view and press play.",
      "{\"sinew\":1,\"rig\":{\"sample\":\"face\",\"vertices\":4000},\"model\":\"fit\","
      "\"parameters\":"
      "{\"layer\":true}}",

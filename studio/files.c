@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "json.h"
@@ -81,6 +82,18 @@ static json_t *rig_files(const project *p, char **names, int count) {
     return list;
 }
 
+/* Reading, building and drawing an obstacle stay a matter of seconds. */
+#define OBSTACLE_BYTES ((off_t)64 << 20)
+
+static sinew_status check_obstacle(const char *path, const char *name, sinew_error *error) {
+    struct stat about;
+    if (stat(path, &about) != 0) return fail(error, SINEW_IO, "%.100s is not in the project", name);
+    if (about.st_size > OBSTACLE_BYTES)
+        return fail(error, SINEW_BAD_INPUT,
+                    "%.100s is larger than 64 MiB, the limit for an obstacle", name);
+    return SINEW_OK;
+}
+
 /* Each mesh is an obstacle. */
 static sinew_status use_as_obstacles(const project *p, char **names, int count, json_t **operations,
                                      char label[128], sinew_error *error) {
@@ -95,6 +108,13 @@ static sinew_status use_as_obstacles(const project *p, char **names, int count, 
             return fail(error, SINEW_BAD_INPUT,
                         "%s: an obstacle must be a mesh (OBJ, GLB, PLY, STL)", names[i]);
         }
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", project_files_path(p), names[i]);
+        if (check_obstacle(path, names[i], error) != SINEW_OK) {
+            (void)remove(path);
+            json_decref(list);
+            return error->status;
+        }
         json_t *obstacle = json_pack("{s:s,s:s,s:o}", "shape", "mesh", "name", names[i], "file",
                                      named(p, names[i]));
         json_array_append_new(list, operation("add", "/obstacles/-", obstacle));
@@ -103,15 +123,25 @@ static sinew_status use_as_obstacles(const project *p, char **names, int count, 
     return SINEW_OK;
 }
 
-/* What a CSV holds shows when it is read: slider curves or markers. */
-static bool is_curves(const project *p, const char *name) {
+/* What a CSV holds shows when it is read. Columns NAME.x, NAME.y, NAME.z also read as curves:
+ * markers come first. */
+static bool is_take(const project *p, const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", project_files_path(p), name);
+    sinew_markers *markers = NULL;
+    sinew_error ignored;
+    bool good = sinew_markers_read(path, &markers, &ignored) == SINEW_OK;
+    sinew_markers_destroy(markers);
+    return good;
+}
+
+static sinew_status check_curves(const project *p, const char *name, sinew_error *error) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", project_files_path(p), name);
     sinew_curves *curves = NULL;
-    sinew_error ignored;
-    bool good = sinew_curves_read(path, &curves, &ignored) == SINEW_OK;
+    sinew_status status = sinew_curves_read(path, &curves, error);
     sinew_curves_destroy(curves);
-    return good;
+    return status;
 }
 
 /* A map of markers: lines NAME,vertex or NAME,triangle,b0,b1,b2, all of one kind. */
@@ -139,6 +169,7 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
     static const char *const takes[] = {"c3d", "trc", NULL}, *const tables[] = {"csv", NULL},
                              *const scenes[] = {"json", NULL};
     json_t *list = json_array(), *rig = rig_files(p, names, count), *document = project_document(p);
+    sinew_status status = SINEW_OK;
     snprintf(label, 128, "Open %.100s", names[0]);
     if (json_array_size(rig)) {
         snprintf(label, 128, "Open %.100s",
@@ -162,22 +193,26 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
             }
             if (project_check_paths(scene, error) != SINEW_OK) {
                 json_decref(scene);
-                json_decref(list);
-                json_decref(rig);
-                json_decref(document);
-                return error->status;
+                status = error->status;
+                break;
             }
             json_array_append_new(list, operation("replace", "", scene));
         } else if (ends(names[i], tables) && json_object_get(document, "markers") &&
                    is_map(p, names[i])) {
             snprintf(label, 128, "Map %.100s", names[i]);
             json_array_append_new(list, operation("add", "/markers/map", named(p, names[i])));
-        } else if (ends(names[i], takes) || (ends(names[i], tables) && !is_curves(p, names[i]))) {
+        } else if (ends(names[i], takes) || (ends(names[i], tables) && is_take(p, names[i]))) {
             json_array_append_new(
                 list, operation("add", "/markers", json_pack("{s:o}", "file", named(p, names[i]))));
             if (!json_array_size(rig))
                 json_array_append_new(list, operation("add", "/model", json_string("fit")));
+            /* One of the two drives. */
+            if (!json_array_size(rig) && json_object_get(document, "curves"))
+                json_array_append_new(list,
+                                      json_pack("{s:s,s:s}", "op", "remove", "path", "/curves"));
         } else if (ends(names[i], tables)) {
+            status = check_curves(p, names[i], error);
+            if (status != SINEW_OK) break;
             json_array_append_new(
                 list, operation("add", "/curves", json_pack("{s:o}", "file", named(p, names[i]))));
             if (json_object_get(document, "markers") && !json_array_size(rig))
@@ -187,6 +222,10 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
     }
     json_decref(rig);
     json_decref(document);
+    if (status != SINEW_OK) {
+        json_decref(list);
+        return status;
+    }
     if (!json_array_size(list)) {
         json_decref(list);
         return fail(
@@ -282,7 +321,8 @@ static void run_mesh(solver_task *task, solver *s, engine *unused, const sinew_m
     mesh_task *m = (mesh_task *)task;
     sinew_mesh *mesh = NULL;
     sinew_error error = {0};
-    if (sinew_mesh_read(m->path, &mesh, &error) == SINEW_OK && mesh->triangle_count > MOST_DRAWN)
+    if (check_obstacle(m->path, m->file, &error) == SINEW_OK &&
+        sinew_mesh_read(m->path, &mesh, &error) == SINEW_OK && mesh->triangle_count > MOST_DRAWN)
         fail(&error, SINEW_BAD_INPUT, "%.100s has too many triangles to be drawn", m->file);
     if (error.status == SINEW_OK)
         send_mesh(s, m->file, mesh, task->client);

@@ -172,6 +172,14 @@ static void change(studio_state *s, net_client *client, const json_t *operations
     if (status != SINEW_OK && client) complain(s, client, id, error.message);
 }
 
+/* What was opened has a clip: show its first frame. */
+static void start_clip(studio_state *s) {
+    s->frame = 0;
+    s->playing = false;
+    broadcast_json(s, time_state(s));
+    messages_want(s, false, true);
+}
+
 void messages_dragged(studio_state *s, const char *text, size_t size, int client) {
     (void)client;
     json_t *result = cli_json_loadb(text, size, 0, NULL), *operations = json_array(), *value;
@@ -343,9 +351,11 @@ static bool on_open(studio_state *s, net_client *client, const json_t *m, const 
     char label[128];
     snprintf(label, sizeof label, "Open %.100s", name ? name : sample);
     json_t *operations =
-        json_pack("[{s:s,s:s,s:o}]", "op", "replace", "path", "", "value", document);
+        json_pack("[{s:s,s:s,s:O}]", "op", "replace", "path", "", "value", document);
     change(s, client, operations, label, NULL, false, 0);
     json_decref(operations);
+    if (json_object_get(document, "keys") || json_object_get(document, "markers")) start_clip(s);
+    json_decref(document);
     return true;
 }
 
@@ -391,6 +401,12 @@ static bool on_interference(studio_state *s, net_client *client, const json_t *m
     return true;
 }
 
+static bool on_curves(studio_state *s, net_client *client, const json_t *m, const char **reason) {
+    (void)m, (void)reason;
+    analysis_curves(s->solver, net_client_number(client));
+    return true;
+}
+
 static bool on_modes(studio_state *s, net_client *client, const json_t *m, const char **reason) {
     (void)m, (void)reason;
     analysis_modes(s->solver, net_client_number(client));
@@ -419,8 +435,18 @@ static bool on_take(studio_state *s, net_client *client, const json_t *m, const 
 }
 
 static bool on_errors(studio_state *s, net_client *client, const json_t *m, const char **reason) {
-    (void)m, (void)reason;
-    take_errors(s->solver, net_client_number(client));
+    const char *name = json_string_value(json_object_get(m, "name"));
+    const char *model = json_string_value(json_object_get(m, "model"));
+    const json_t *parameters = json_object_get(m, "parameters");
+    *reason = "errors has a name, a model and parameters";
+    if (model && strspn(model, "abcdefghijklmnopqrstuvwxyz_") != strlen(model)) return false;
+    if (parameters && (!json_is_object(parameters) || !model)) return false;
+    sinew_error error = {0};
+    if (parameters && project_check_paths(parameters, &error) != SINEW_OK) {
+        complain(s, client, 0, error.message);
+        return true;
+    }
+    take_errors(s->solver, name, model, parameters, net_client_number(client));
     return true;
 }
 
@@ -441,6 +467,7 @@ static const struct {
     handle *handle;
 } handlers[] = {
     {"interference", on_interference},
+    {"curves", on_curves},
     {"modes", on_modes},
     {"mode_shapes", on_mode_shapes},
     {"preview", on_preview},
@@ -477,6 +504,19 @@ bool messages_text(studio_state *s, net_client *client, const char *text, size_t
     return good;
 }
 
+/* Slider curves or a take, not only a map of its markers. */
+static bool brings_clip(const json_t *operations) {
+    size_t i;
+    const json_t *operation;
+    json_array_foreach(operations, i, operation) {
+        const char *path = json_string_value(json_object_get(operation, "path"));
+        if (path && (!strcmp(path, "/curves") || !strcmp(path, "/markers")) &&
+            json_object_get(operation, "value"))
+            return true;
+    }
+    return false;
+}
+
 bool messages_files(studio_state *s, net_client *client, const unsigned char *bytes, size_t size,
                     const char **reason) {
     json_t *operations = NULL;
@@ -487,10 +527,12 @@ bool messages_files(studio_state *s, net_client *client, const unsigned char *by
         files_receive(s->project, bytes, size, &operations, label, &malformed, &error);
     *reason = "malformed files";
     if (status != SINEW_OK && malformed) return false;
-    if (status != SINEW_OK)
+    if (status != SINEW_OK) {
         complain(s, client, 0, error.message);
-    else
+    } else {
         change(s, client, operations, label, NULL, false, 0);
+        if (brings_clip(operations)) start_clip(s);
+    }
     json_decref(operations);
     return true;
 }

@@ -12,14 +12,20 @@ net_message *rig_message(const sinew_rig *rig, const char *type, const char *exa
     const sinew_mesh *mesh = rig->neutral;
     size_t n = (size_t)mesh->vertex_count, m = (size_t)mesh->triangle_count, inside = 0;
     json_t *sliders = json_array(), *regions = json_array(), *parts = json_array();
+    /* Files without groups and pairs have names that tell them. */
+    sinew_rig *named = NULL;
+    sinew_error ignored;
+    if (sinew_rig_copy(rig, &named, &ignored) == SINEW_OK)
+        (void)sinew_rig_deduce_from_names(named, &ignored);
     for (int i = 0; i < rig->slider_count; i++) {
-        const sinew_slider *slider = &rig->sliders[i];
+        const sinew_slider *slider = named ? &named->sliders[i] : &rig->sliders[i];
         json_array_append_new(sliders,
                               json_pack("{s:s,s:o,s:o,s:f,s:s?,s:i}", "name", slider->name,
                                         "minimum", number_or_null(slider->minimum), "maximum",
                                         number_or_null(slider->maximum), "rest", slider->rest,
                                         "group", slider->group, "mirror", slider->mirror));
     }
+    sinew_rig_destroy(named);
     for (int i = 0; i < rig->region_count; i++) {
         json_array_append_new(regions, json_pack("{s:s,s:i}", "name", rig->regions[i].name, "count",
                                                  rig->regions[i].count));

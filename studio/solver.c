@@ -22,7 +22,9 @@
  * this many seconds. */
 #define LIVE_SECONDS 4.0
 #define LIVE_RATE    30.0
-#define LIVE_REST    2e-5 /* motion per frame, as a fraction of the diagonal, that counts as rest */
+/* While a model is built, sliders that move show their linear blend this often. */
+#define BLEND_EVERY 0.03
+#define LIVE_REST   2e-5 /* motion per frame, as a fraction of the diagonal, that counts as rest */
 
 typedef struct drag {
     bool fresh;
@@ -54,6 +56,9 @@ struct solver {
     size_t last_size;
     double busy_since, told;
     bool showing_progress;
+    const shared_session *building; /* whose model is being built, or NULL */
+    uint64_t blended;               /* revision of the last linear blend that was shown meanwhile */
+    double blended_at;
 };
 
 static double now_seconds(void) {
@@ -86,10 +91,69 @@ static void say_error(solver *s, const char *message) {
     say_json(s, SOLVER_STATE, 0, json_pack("{s:s,s:s}", "type", "problem", "message", message));
 }
 
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static void send_rig(solver *s) {
+    solver_give(s, SOLVER_RIG, 0, rig_message(engine_rig(s->engine), "rig", NULL));
+}
+
+static void send_clip(solver *s) {
+    const engine_clip *clip = &s->clip_info;
+    say_json(s, SOLVER_CLIP, 0,
+             json_pack("{s:s,s:i,s:f,s:f}", "type", "clip", "frames", clip->frame_count, "rate",
+                       clip->rate, "start", clip->start));
+}
+
+static net_message *frame_message(solver *s, int frame, uint64_t revision, bool is_building) {
+    const sinew_rig *rig = engine_rig(s->engine);
+    const engine_shape *shape = engine_get_shape(s->engine);
+    const sinew_result *r = &shape->result;
+    size_t n = 3 * (size_t)rig->neutral->vertex_count, m = (size_t)r->contacts_returned;
+    float *contacts = malloc(3 * m * sizeof *contacts + 4);
+    if (!contacts) return NULL;
+    for (size_t i = 0; i < 3 * m; i++) contacts[i] = (float)shape->contacts[i / 3].position[i % 3];
+    json_t *weights = json_array();
+    for (int i = 0; i < rig->slider_count; i++)
+        json_array_append_new(weights, json_real(shape->weights[i]));
+    json_t *header = json_pack(
+        "{s:s,s:I,s:i,s:f,s:b,s:i,s:o,s:f,s:f,s:i,s:i,s:b,s:o,s:[[s,s,I],[s,s,I],[s,s,I]]}", "type",
+        "frame", "revision", (json_int_t)revision, "frame", frame, "time",
+        isfinite(r->time) ? r->time : 0.0, "converged", r->status == SINEW_OK, "iterations",
+        r->iterations, "residual", number_or_null(r->residual), "ms", 1e3 * r->seconds, "build_ms",
+        1e3 * r->build_seconds, "contacts", r->contact_count, "inverted", r->inverted, "building",
+        is_building, "weights", weights, "arrays", "positions", "f32", (json_int_t)n, "linear",
+        "f32", (json_int_t)n, "contact_points", "f32", (json_int_t)(3 * m));
+    char *text = header ? json_dumps(header, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    const void *arrays[] = {shape->positions, shape->linear, contacts};
+    size_t sizes[] = {n * sizeof(float), n * sizeof(float), 3 * m * sizeof(float)};
+    net_message *message = text ? net_message_binary(text, 3, arrays, sizes) : NULL;
+    free(text);
+    free(contacts);
+    json_decref(header);
+    return message;
+}
+
 /* ---- the monitor ----------------------------------------------------------------------------- */
+
+/* A model can take half a minute to build. Sliders that move until then show the linear blend: the
+ * thread that builds makes it, between two steps. */
+static void blend_meanwhile(solver *s) {
+    double now = now_seconds();
+    if (now - s->blended_at < BLEND_EVERY) return;
+    s->blended_at = now;
+    pthread_mutex_lock(&s->lock);
+    bool moved = s->fresh && s->request.only_pose && s->request.session == s->building &&
+                 s->request.frame < 0 && s->request.revision != s->blended;
+    uint64_t revision = s->request.revision;
+    pthread_mutex_unlock(&s->lock);
+    if (!moved || !engine_blend(s->engine, s->building)) return;
+    s->blended = revision;
+    solver_give(s, SOLVER_FRAME, 0, frame_message(s, -1, revision, true));
+}
 
 static bool is_cancelled(void *user) {
     solver *s = user;
+    if (s->building && pthread_equal(pthread_self(), s->thread)) blend_meanwhile(s);
     return atomic_load(&s->cancel) || atomic_load(&s->interrupt);
 }
 
@@ -121,48 +185,6 @@ static void end_work(solver *s) {
     s->showing_progress = false;
 }
 
-/* ---- messages -------------------------------------------------------------------------------- */
-
-static void send_rig(solver *s) {
-    solver_give(s, SOLVER_RIG, 0, rig_message(engine_rig(s->engine), "rig", NULL));
-}
-
-static void send_clip(solver *s) {
-    const engine_clip *clip = &s->clip_info;
-    say_json(s, SOLVER_CLIP, 0,
-             json_pack("{s:s,s:i,s:f,s:f}", "type", "clip", "frames", clip->frame_count, "rate",
-                       clip->rate, "start", clip->start));
-}
-
-static net_message *frame_message(solver *s, int frame, uint64_t revision) {
-    const sinew_rig *rig = engine_rig(s->engine);
-    const engine_shape *shape = engine_get_shape(s->engine);
-    const sinew_result *r = &shape->result;
-    size_t n = 3 * (size_t)rig->neutral->vertex_count, m = (size_t)r->contacts_returned;
-    float *contacts = malloc(3 * m * sizeof *contacts + 4);
-    if (!contacts) return NULL;
-    for (size_t i = 0; i < 3 * m; i++) contacts[i] = (float)shape->contacts[i / 3].position[i % 3];
-    json_t *weights = json_array();
-    for (int i = 0; i < rig->slider_count; i++)
-        json_array_append_new(weights, json_real(shape->weights[i]));
-    json_t *header = json_pack(
-        "{s:s,s:I,s:i,s:f,s:b,s:i,s:o,s:f,s:f,s:i,s:i,s:o,s:[[s,s,I],[s,s,I],[s,s,I]]}", "type",
-        "frame", "revision", (json_int_t)revision, "frame", frame, "time",
-        isfinite(r->time) ? r->time : 0.0, "converged", r->status == SINEW_OK, "iterations",
-        r->iterations, "residual", number_or_null(r->residual), "ms", 1e3 * r->seconds, "build_ms",
-        1e3 * r->build_seconds, "contacts", r->contact_count, "inverted", r->inverted, "weights",
-        weights, "arrays", "positions", "f32", (json_int_t)n, "linear", "f32", (json_int_t)n,
-        "contact_points", "f32", (json_int_t)(3 * m));
-    char *text = header ? json_dumps(header, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
-    const void *arrays[] = {shape->positions, shape->linear, contacts};
-    size_t sizes[] = {n * sizeof(float), n * sizeof(float), 3 * m * sizeof(float)};
-    net_message *message = text ? net_message_binary(text, 3, arrays, sizes) : NULL;
-    free(text);
-    free(contacts);
-    json_decref(header);
-    return message;
-}
-
 /* ---- work ------------------------------------------------------------------------------------ */
 
 static void forget_clip(solver *s) {
@@ -184,7 +206,7 @@ static sinew_status show_frame(solver *s, int frame, uint64_t revision,
     }
     sinew_status status = engine_solve(s->engine, frame, monitor, error);
     if (status != SINEW_OK) return status;
-    net_message *message = frame_message(s, frame, revision);
+    net_message *message = frame_message(s, frame, revision, engine_is_preview(s->engine));
     if (frame >= 0 && message) {
         if (!s->clip) {
             s->clip = calloc((size_t)s->clip_info.frame_count, sizeof *s->clip);
@@ -216,7 +238,9 @@ static sinew_status bring_up(solver *s, solver_request *request, const sinew_mon
                              sinew_error *error) {
     bool rig_changed = false;
     if (engine_is_new(s->engine, request->session)) show_preview(s, request, monitor);
+    s->building = request->session;
     sinew_status status = engine_update(s->engine, request->session, monitor, &rig_changed, error);
+    s->building = NULL;
     if (status != SINEW_OK) return status;
     if (!request->only_pose || rig_changed) forget_clip(s);
     s->ready = true;
@@ -303,15 +327,30 @@ static void wait_until(solver *s, double when) {
     pthread_cond_timedwait(&s->changed, &s->lock, &t);
 }
 
+/* Under the lock. */
+static void drop_group(solver *s, int group) {
+    for (solver_task **at = &s->tasks; *at;) {
+        solver_task *task = *at;
+        if (task->group != group) {
+            at = &task->next;
+            continue;
+        }
+        *at = task->next;
+        task->release(task);
+    }
+}
+
 static void *work(void *user) {
     solver *s = user;
     const sinew_monitor monitor = {on_progress, is_cancelled, on_log, s, false};
     solver_request current = {.frame = -1};
     double play_start = 0, live_until = 0, live_next = 0;
     int play_from = 0, last = -1;
+    bool owed = false; /* a shape was solved since the last task */
     pthread_mutex_lock(&s->lock);
     while (!s->quit) {
-        if (s->fresh) {
+        if (s->fresh && !(owed && s->tasks && s->tasks->quick)) {
+            owed = true;
             bool was_playing = current.playing;
             current = s->request;
             s->request.session = NULL;
@@ -337,13 +376,15 @@ static void *work(void *user) {
         } else if (s->tasks) {
             solver_task *task = s->tasks;
             s->tasks = task->next;
+            owed = false;
             atomic_store(&s->cancel, false);
             pthread_mutex_unlock(&s->lock);
             begin_work(s);
             if (s->ready) task->run(task, s, s->engine, &monitor);
             end_work(s);
-            task->release(task);
             pthread_mutex_lock(&s->lock);
+            if (task->group && atomic_load(&s->cancel)) drop_group(s, task->group);
+            task->release(task);
         } else if (current.playing && s->ready && s->clip_info.frame_count > 1) {
             /* Frames are due at the clip's rate; those that come too late are left out. */
             double rate = s->clip_info.rate > 0 ? s->clip_info.rate : 30;
@@ -483,12 +524,12 @@ static void free_task(solver_task *task) {
     free(task);
 }
 
-void solver_ask(solver *s, int client,
+void solver_ask(solver *s, int client, bool quick,
                 void (*run)(solver_task *task, solver *s, engine *e,
                             const sinew_monitor *monitor)) {
     solver_task *task = calloc(1, sizeof *task);
     if (!task) return;
-    *task = (solver_task){.run = run, .release = free_task, .client = client};
+    *task = (solver_task){.run = run, .release = free_task, .client = client, .quick = quick};
     solver_add(s, task);
 }
 

@@ -51,10 +51,12 @@ typedef struct solver_task {
     void (*release)(struct solver_task *task);
     struct solver_task *next;
     int client;
+    bool quick; /* takes milliseconds: served between shapes even while sliders move */
+    int group;  /* cancelling one of a group cancels those that wait; 0: none */
 } solver_task;
 void solver_add(solver *s, solver_task *task);
 /* A task that needs nothing but the page that asks. */
-void solver_ask(solver *s, int client,
+void solver_ask(solver *s, int client, bool quick,
                 void (*run)(solver_task *task, solver *s, engine *e, const sinew_monitor *monitor));
 /* For tasks: JSON text to the page that asked, or to all when client is 0. */
 void solver_say(solver *s, solver_post kind, int client, const char *text);

@@ -2,6 +2,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "json.h"
@@ -76,7 +77,7 @@ static void run_markers(solver_task *task, solver *s, engine *e, const sinew_mon
 }
 
 void take_markers(solver *s, int client) {
-    solver_ask(s, client, run_markers);
+    solver_ask(s, client, true, run_markers);
 }
 
 /* The figure `name` of a frame, NaN where there is none. */
@@ -93,41 +94,101 @@ static sinew_status figure_of(engine *e, int frame, const char *name, const sine
     return SINEW_OK;
 }
 
-static void run_errors(solver_task *task, solver *s, engine *e, const sinew_monitor *monitor) {
+/* The solve that a page asks for: of the scene as it is, or by another model beside it. */
+typedef struct solve_task {
+    solver_task task;
+    char name[80], model[32];
+    char *parameters; /* JSON text, or NULL */
+} solve_task;
+
+static sinew_status solve_clip(const solve_task *t, solver *s, engine *e,
+                               const sinew_monitor *monitor, sinew_error *error) {
     engine_clip clip;
     engine_get_clip(e, &clip);
     size_t frames = engine_capture(e) ? (size_t)clip.frame_count : 0;
+    if (!frames) return sinew_fail(error, SINEW_MISUSE, "there is no take to solve");
     /* Clips that are too long come without shapes: their errors can still be compared. */
-    size_t n = frames ? 3 * (size_t)engine_rig(e)->neutral->vertex_count : 0;
+    size_t n = 3 * (size_t)engine_rig(e)->neutral->vertex_count;
     size_t shapes = n * frames <= MOST_SHAPES ? n * frames : 0;
     float *errors = malloc((frames + 1) * sizeof *errors);
     float *positions = shapes ? malloc(shapes * sizeof *positions) : NULL;
     if (!positions) shapes = 0;
-    sinew_error error = {0};
-    sinew_status status = errors && frames ? SINEW_OK : SINEW_MISUSE;
+    sinew_status status = errors ? SINEW_OK : sinew_fail(error, SINEW_NO_MEMORY, "out of memory");
+    char stage[100];
+    snprintf(stage, sizeof stage, "solving %s", t->name[0] ? t->name : "the take");
     for (size_t k = 0; k < frames && status == SINEW_OK; k++) {
-        if (monitor->progress)
-            monitor->progress((double)k / (double)frames, "marker errors", monitor->user);
+        if (monitor->progress) monitor->progress((double)k / (double)frames, stage, monitor->user);
         status = figure_of(e, (int)k, "marker_error", monitor, shapes ? positions + k * n : NULL,
-                           &errors[k], &error);
+                           &errors[k], error);
     }
-    if (monitor->progress) monitor->progress(1, "marker errors", monitor->user);
-    if (status == SINEW_OK) {
-        char text[160];
-        snprintf(text, sizeof text,
-                 "{\"type\":\"errors\",\"arrays\":[[\"error\",\"f32\",%zu],"
-                 "[\"positions\",\"f32\",%zu]]}",
-                 frames, shapes);
+    if (monitor->progress) monitor->progress(1, stage, monitor->user);
+    json_t *header =
+        json_pack("{s:s,s:s,s:[[s,s,I],[s,s,I]]}", "type", "errors", "name", t->name, "arrays",
+                  "error", "f32", (json_int_t)frames, "positions", "f32", (json_int_t)shapes);
+    char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
+    if (status == SINEW_OK && text) {
         const void *arrays[] = {errors, positions};
         size_t sizes[] = {frames * sizeof *errors, shapes * sizeof *positions};
-        solver_give(s, SOLVER_ANSWER, task->client, net_message_binary(text, 2, arrays, sizes));
-    } else if (status != SINEW_CANCELLED) {
-        solver_refuse(s, task->client, frames ? error.message : "there is no take to solve");
+        solver_give(s, SOLVER_ANSWER, t->task.client, net_message_binary(text, 2, arrays, sizes));
     }
+    free(text);
+    json_decref(header);
     free(errors);
     free(positions);
+    return status;
 }
 
-void take_errors(solver *s, int client) {
-    solver_ask(s, client, run_errors);
+/* The scene with another model, in a session of its own. */
+static sinew_status start_beside(const solve_task *t, const engine *shown,
+                                 const sinew_monitor *monitor, engine **e, shared_session **shared,
+                                 sinew_error *error) {
+    sinew_scene *scene = NULL;
+    char model[40];
+    bool changed;
+    snprintf(model, sizeof model, "\"%s\"", t->model);
+    sinew_status status = engine_scene(shown, &scene, error);
+    if (status == SINEW_OK) status = sinew_scene_set(scene, "/parameters", NULL, NULL, error);
+    if (status == SINEW_OK) status = sinew_scene_set(scene, "/model", model, NULL, error);
+    if (status == SINEW_OK && t->parameters)
+        status = sinew_scene_set(scene, "/parameters", t->parameters, NULL, error);
+    if (status == SINEW_OK) status = shared_session_create(scene, shared, error);
+    if (status == SINEW_OK) status = engine_create(e, error);
+    if (status == SINEW_OK) status = engine_update(*e, *shared, monitor, &changed, error);
+    sinew_scene_destroy(scene);
+    return status;
+}
+
+static void run_solve(solver_task *task, solver *s, engine *shown, const sinew_monitor *monitor) {
+    const solve_task *t = (const solve_task *)task;
+    engine *beside = NULL;
+    shared_session *shared = NULL;
+    sinew_error error = {0};
+    sinew_status status = SINEW_OK;
+    if (t->model[0]) status = start_beside(t, shown, monitor, &beside, &shared, &error);
+    if (status == SINEW_OK)
+        status = solve_clip(t, s, t->model[0] ? beside : shown, monitor, &error);
+    engine_destroy(beside);
+    shared_session_release(shared);
+    /* The page waits for an answer to each of its questions. */
+    if (status == SINEW_CANCELLED)
+        solver_refuse(s, task->client, "the solve was cancelled");
+    else if (status != SINEW_OK)
+        solver_refuse(s, task->client, error.message);
+}
+
+static void release_solve(solver_task *task) {
+    free(((solve_task *)task)->parameters);
+    free(task);
+}
+
+void take_errors(solver *s, const char *name, const char *model, const json_t *parameters,
+                 int client) {
+    solve_task *t = calloc(1, sizeof *t);
+    if (!t) return;
+    t->task = (solver_task){
+        .run = run_solve, .release = release_solve, .client = client, .group = client};
+    snprintf(t->name, sizeof t->name, "%s", name ? name : "");
+    snprintf(t->model, sizeof t->model, "%s", model ? model : "");
+    if (parameters) t->parameters = json_dumps(parameters, JSON_COMPACT);
+    solver_add(s, &t->task);
 }

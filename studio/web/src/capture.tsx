@@ -1,7 +1,7 @@
 // The capture bench: markers of a take, those in doubt, and error curves of the solves side by side.
-import { effect, signal } from '@preact/signals';
+import { effect } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { Crosshair, LineChart, PanelLeft, Trash2 } from 'lucide-preact';
+import { Crosshair, Layers2, LineChart, PanelLeft, Trash2 } from 'lucide-preact';
 import { IconButton } from './controls';
 import { seek, send } from './link';
 import { drawPlayhead, usePlot } from './plot';
@@ -9,11 +9,17 @@ import * as state from './state';
 
 const PALETTE = ['#e8825a', '#6aa3dc', '#6fbf8b', '#e3b34c', '#b58ad6', '#5cc1c1'];
 
-/** What the solve is called in the legend: the model, and how it differs from its default. */
-function solveName(): string {
-  const { method, layer } = (state.scene.peek().parameters ?? {}) as { method?: string; layer?: boolean };
-  const model = state.modelName.peek();
-  return `${model}${model === 'fit' ? ` ${method ?? 'rsbs'}` : ''}${layer ? ' + layer' : ''}`;
+/** The four ways to solve a take that people compare. */
+const WAYS: { name: string; model: string; parameters: { [name: string]: string | boolean }; hint: string }[] = [
+  { name: 'SBS', model: 'fit', parameters: { method: 'sbs' }, hint: 'linear blendshapes' },
+  { name: 'RSBS', model: 'fit', parameters: { method: 'rsbs' }, hint: 'blendshapes that rotate' },
+  { name: 'RSBS + layer', model: 'fit', parameters: { method: 'rsbs', layer: true }, hint: 'and a thin layer that reaches the markers' },
+  { name: 'Blendforces', model: 'force', parameters: {}, hint: 'forces instead of positions' },
+];
+
+function solve(requests: object[], names: string[]) {
+  state.solving.value = [...state.solving.value, ...names];
+  for (const request of requests) send({ type: 'errors', ...request });
 }
 
 /** Two solves of one take, one camera: the overlay shows where they differ. */
@@ -28,32 +34,20 @@ function forget(solve: state.Solve) {
   state.solves.value = state.solves.value.filter((s) => s !== solve);
 }
 
-const asked = signal<string | null>(null);
-
-/** Marker errors that came in belong to the solve that was asked for. */
-effect(() => {
-  const errors = state.errors.value;
-  const name = asked.peek();
-  if (!errors || !name) return;
-  asked.value = null;
-  const kept = state.solves.peek().filter((solve) => solve.name !== name);
-  state.solves.value = [...kept, { name, ...errors }].slice(-PALETTE.length);
-  if (!state.solves.value.includes(state.beside.peek()!)) state.beside.value = null;
-});
-
 function Errors() {
   const host = usePlot(() => {
     const solves = state.solves.value;
-    const { frames, start, rate } = state.clip.value;
+    const { frames, start, rate } = state.clip.value, unit = state.lengthUnit.value;
     if (!solves.length || frames < 2) return null;
     const times = Array.from({ length: frames }, (_, k) => start + k / (rate || 30));
     return {
+      key: solves.map((solve) => solve.name).join(),
       options: {
-        axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 56, values: (_u, ticks) => ticks.map((t) => `${Number(t.toPrecision(3))} mm`) }],
+        axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 64, values: (_u, ticks) => ticks.map((t) => `${Number(t.toPrecision(3))} ${unit.name}`) }],
         series: [{}, ...solves.map((solve, i) => ({ label: solve.name, stroke: PALETTE[i % PALETTE.length], width: 1.5 }))],
         hooks: { draw: [drawPlayhead] },
       },
-      data: [times, ...solves.map((solve) => times.map((_, k) => 1000 * (solve.errors[k] ?? NaN)))],
+      data: [times, ...solves.map((solve) => times.map((_, k) => unit.scale * (solve.errors[k] ?? NaN)))],
     };
   }, state.playhead);
   return <div class="plot" ref={host} data-testid="error-plot" role="img" aria-label="Mean distance of markers from the face over the clip" />;
@@ -66,7 +60,7 @@ function useTake() {
     return effect(() => {
       const markers = state.member.markers.value;
       const isBuilt = !!state.shape.value && state.shape.value.revision >= state.revision.value && ['fit', 'force'].includes(state.modelName.value);
-      const key = JSON.stringify([markers, state.member.parameters.value, state.rig.value?.vertices]);
+      const key = JSON.stringify([markers, state.member.parameters.value, state.rig.value?.vertices, state.clip.value]);
       if (!markers || !isBuilt || key === last) return;
       last = key;
       send({ type: 'take' });
@@ -80,7 +74,7 @@ export function CaptureBench() {
   useTake();
   const take = state.take.value;
   const doubtful = take?.names.map((name, i) => ({ name, i, why: take.doubts[i] })).filter((m) => m.why) ?? [];
-  const chosen = state.selectedMarker.value;
+  const chosen = state.selectedMarker.value, isBusy = state.solving.value.length > 0;
   return (
     <div class="curves bench" data-testid="bench">
       <div class="benchside">
@@ -89,19 +83,19 @@ export function CaptureBench() {
           {chosen >= 0 && take ? <b data-testid="chosen-marker">Click the face to move {take.names[chosen]}.</b> : 'Click a marker, then the point on the face where it belongs.'}
         </p>
         <div class="buttons">
+          <button type="button" class="button" data-testid="four-ways" disabled={!take || isBusy} title={`Solve the whole clip by ${WAYS.map((w) => `${w.name} (${w.hint})`).join(', ')}, and compare`}
+            onClick={() => solve(WAYS.map(({ name, model, parameters }) => ({ name, model, parameters })), WAYS.map((w) => w.name))}><Layers2 size={14} /> Four ways</button>
+          <button type="button" class="button" data-testid="errors" disabled={!take || isBusy} title="Solve the whole clip with the model and parameters on the right, and plot the distance of the markers from the face"
+            onClick={() => solve([{ name: state.modelLabel.value }], [state.modelLabel.value])}><LineChart size={14} /> Error curve</button>
           <button type="button" class={`button ${state.tool.value === 'map' ? 'accent' : ''}`} data-testid="tool-map" title="Correct the positions of markers on the face (M)" onClick={() => (state.tool.value = state.tool.value === 'map' ? 'orbit' : 'map')}>
             <Crosshair size={14} /> Place markers
           </button>
-          <button type="button" class="button" data-testid="errors" disabled={!take || !!asked.value} title="Solve the whole clip and plot the distance of the markers from the face" onClick={() => {
-            asked.value = solveName();
-            send({ type: 'errors' });
-          }}><LineChart size={14} /> Error curve</button>
         </div>
         <ul class="solves" aria-label="Solves">
           {state.solves.value.map((solve, i) => (
             <li key={solve.name}>
               <i style={{ background: PALETTE[i % PALETTE.length] }} />{solve.name}
-              <span>{(1000 * mean(solve.errors)).toFixed(2)} mm</span>
+              <span title="Mean over the clip">{state.lengthText(mean(solve.errors))}</span>
               <IconButton label={`Show ${solve.name} in the left view`} pressed={state.beside.value === solve} disabled={!solve.positions.length} testid={`beside-${i}`} onClick={() => showBeside(state.beside.value === solve ? null : solve)}><PanelLeft size={12} /></IconButton>
               <IconButton label={`Remove the curve of ${solve.name}`} onClick={() => forget(solve)}><Trash2 size={12} /></IconButton>
             </li>
@@ -118,7 +112,11 @@ export function CaptureBench() {
       </div>
       <div class="benchplot">
         <Errors />
-        {!state.solves.value.length && <p class="hint">Press <b>Error curve</b> for this solve, change the model or its method, and press it again to compare. A solve in the list can be shown in the left view.</p>}
+        {!state.solves.value.length && (
+          <p class="hint">{isBusy
+            ? `Solving the take by ${state.solving.value.join(', ')}…`
+            : <>Press <b>Four ways</b> to solve the take by {WAYS.map((w) => w.name).join(', ')} and compare their errors; <b>Error curve</b> adds the solve on the screen. Each solve in the list can be shown in the left view.</>}</p>
+        )}
       </div>
     </div>
   );

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { close, Dialog } from './dialog';
 import { download, send } from './link';
+import { setKey } from './keys';
 import { Start } from './start';
 import * as state from './state';
 import type { View } from './view';
@@ -20,6 +21,7 @@ const KEYS: [string, string][] = [
   ['W', 'Wireframe'],
   ['H', 'Next heat map'],
   ['F', 'Frame the shape'],
+  ['Shift ← → ↑ ↓, + −', 'Rotate the view, zoom'],
   ['/', 'Search sliders'],
   ['R', 'Reset all sliders (in the left panel, Delete resets one)'],
   ['Esc', 'Cancel a solve, close a dialog, clear the selection'],
@@ -52,22 +54,25 @@ function Export({ view }: { view: View }) {
         {[['glb', 'GLB', 'Animated, for Blender, Unity, Unreal'], ['pc2', 'PC2', 'Point cache, Blender and Max'], ['mdd', 'MDD', 'Point cache, Maya and others'], ['usda', 'USD', 'USD with time samples']].map(([f, name, hint]) => (
           <button type="button" key={f} title={hint} disabled={!clip} data-testid={`export-clip-${f}`} onClick={() => ask('clip', f)}>{name}</button>
         ))}
-        <button type="button" disabled={!clip} title="Slider weights, CSV" data-testid="export-curves" onClick={() => ask('curves', 'csv')}>Curves</button>
+        <button type="button" disabled={!clip} title="Slider weights, CSV" data-testid="export-curves" onClick={() => ask('curves', 'csv')}>Curves (CSV)</button>
       </div>
+      {!clip && (
+        <p class="note">There is no clip yet. <button type="button" class="link strong underline" data-testid="make-clip" onClick={setKey}>Make one of two seconds</button> that moves from rest to this pose and back, or drop a clip on the page.</p>
+      )}
       <h2>This pose</h2>
       <div class="buttons">
-        <button type="button" title="Mesh of the physical shape" data-testid="export-shape-obj" onClick={() => ask('shape', 'obj')}>OBJ</button>
-        <button type="button" title="Picture of the views as shown" data-testid="export-picture" onClick={async () => { download('picture.png', await view.picture()); close(); }}>Picture</button>
+        <button type="button" title="Mesh of the physical shape" data-testid="export-shape-obj" onClick={() => ask('shape', 'obj')}>Mesh (OBJ)</button>
+        <button type="button" title="Picture of the views as shown" data-testid="export-picture" onClick={async () => { download('picture.png', await view.picture()); close(); }}>Picture (PNG)</button>
         <button type="button" title="Video of one rotation around the shape (WebM)" data-testid="export-turntable" onClick={async () => {
           close();
           state.tell('Recording the turntable…');
           await view.turntable().then((blob) => download('turntable.webm', blob), (error: Error) => state.tell(error.message, 'error'));
-        }}>Turntable</button>
+        }}>Turntable (WebM)</button>
       </div>
       <h2>The scene</h2>
       <div class="buttons">
-        <button type="button" title="Everything in one JSON file: sinew run SCENE" data-testid="export-scene" onClick={() => { download('scene.json', JSON.stringify(state.scene.value, null, 2)); close(); }}>Scene</button>
-        <button type="button" title="Write the scene file of this project (Ctrl+S)" onClick={() => { send({ type: 'save' }); close(); }}>Save</button>
+        <button type="button" title="Everything in one JSON file: sinew run SCENE" data-testid="export-scene" onClick={() => { download('scene.json', JSON.stringify(state.scene.value, null, 2)); close(); }}>Scene (JSON)</button>
+        <button type="button" title="Write the scene file of this project (Ctrl+S)" onClick={() => { send({ type: 'save' }); close(); }}>Save in the project</button>
       </div>
     </Dialog>
   );
@@ -122,7 +127,7 @@ function Matrix() {
           <p class="note">{over || 'Each cell shows how much the column disturbs the row: at 100 %, the column moves the vertices as much as the row itself. Click a cell to select the two sliders.'}</p>
           <h2>Worst pairs</h2>
           <ol class="pairs">
-            {data.worst.slice(0, 12).map((pair) => (
+            {[...data.worst].sort((a, b) => b.disturbance - a.disturbance).slice(0, 12).map((pair) => (
               <li key={`${pair.disturbed}-${pair.disturber}`}>
                 <button type="button" class="link strong" onClick={() => select(pair.disturbed, pair.disturber)}>{data.targets[pair.disturber]} → {data.targets[pair.disturbed]}</button>
                 <output>{Math.round(100 * pair.disturbance)} %</output>

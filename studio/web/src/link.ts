@@ -9,6 +9,8 @@ let nextId = 1;
 let gestureNumber = 0;
 const sentAt = new Map<number, number>();
 const waiting: { revision: number; sent: number }[] = [];
+/** Solves of a take that are kept for comparison. */
+export const MOST_SOLVES = 6;
 const samples: { shape: number; picture: number }[] = [];
 /** Comes just before the frames of its preview. */
 let previewRig: state.Rig | null = null;
@@ -154,36 +156,21 @@ function onBinary(buffer: ArrayBuffer) {
       state.meshes.value = new Map();
       state.modeShapes.value = [];
       state.take.value = null;
+      state.trace.value = null;
       state.solves.value = [];
       state.beside.value = null;
-      state.selectedMarker.value = -1;
-      state.modesAsked.value = -1;
+      state.selectedMarker.value = state.selectedLock.value = -1;
+      state.modesAsked.value = { revision: -1, waiting: false };
       state.rig.value = readRig(header, arrays);
     });
   } else if (header.type === 'frame') {
     const figures = header as unknown as state.Figures;
-    const arrived = performance.now();
-    batch(() => {
-      state.problem.value = null;
-      state.shape.value = {
-        ...figures,
-        positions: arrays.positions as Float32Array,
-        linear: arrays.linear as Float32Array,
-      };
-      if (figures.frame >= 0) {
-        state.playhead.value = figures.frame;
-        if (state.time.value.playing) state.time.value = { ...state.time.value, frame: figures.frame };
-      }
-    });
-    const done = () => {
-      send({ type: 'shown' });
-      measure(figures.revision, arrived);
-    };
-    if (afterFrame) afterFrame(done);
-    else done();
+    if (newest) overtaken++;
+    newest = { shape: { ...figures, positions: arrays.positions as Float32Array, linear: arrays.linear as Float32Array }, arrived: performance.now() };
   } else if (header.type === 'interference') {
     state.interference.value = { ...(header as unknown as state.Interference), disturbance: arrays.disturbance as Float32Array };
   } else if (header.type === 'modes') {
+    state.modesAsked.value = { ...state.modesAsked.peek(), waiting: false };
     state.modes.value = {
       frames: header.frames as number,
       step: header.step as number,
@@ -210,12 +197,44 @@ function onBinary(buffer: ArrayBuffer) {
       barycentric: arrays.barycentric as Float32Array,
       markers: arrays.markers as Float32Array,
     };
+  } else if (header.type === 'curves') {
+    state.trace.value = { frames: header.frames as number, step: header.step as number, names: header.names as string[], values: arrays.values as Float32Array };
   } else if (header.type === 'errors') {
-    state.errors.value = { errors: arrays.error as Float32Array, positions: arrays.positions as Float32Array };
+    const name = header.name as string;
+    state.solving.value = state.solving.value.filter((n) => n !== name);
+    const kept = state.solves.value.filter((solve) => solve.name !== name);
+    state.solves.value = [...kept, { name, errors: arrays.error as Float32Array, positions: arrays.positions as Float32Array }].slice(-MOST_SOLVES);
+    if (!state.solves.value.includes(state.beside.value!)) state.beside.value = state.solves.value.find((s) => s.name === state.beside.value?.name) ?? null;
   } else if (header.type === 'mesh') {
     const mesh = { positions: arrays.positions as Float32Array, triangles: arrays.triangles as Uint32Array };
     state.meshes.value = new Map(state.meshes.value).set(header.file as string, mesh);
   } else if (header.type === 'file') download(header.name as string, arrays.bytes as Uint8Array);
+}
+
+/** The frame that came last and is not drawn yet. Those before it are left out: each costs normals and an upload. */
+let newest: { shape: state.Shape; arrived: number } | null = null;
+let overtaken = 0;
+
+/** The view calls it before it draws. */
+export function showNewest() {
+  if (!newest) return;
+  const { shape, arrived } = newest;
+  newest = null;
+  for (; overtaken > 0; overtaken--) send({ type: 'shown' });
+  batch(() => {
+    state.problem.value = null;
+    state.shape.value = shape;
+    if (shape.frame >= 0) {
+      state.playhead.value = shape.frame;
+      if (state.time.value.playing) state.time.value = { ...state.time.value, frame: shape.frame };
+    }
+  });
+  const done = () => {
+    send({ type: 'shown' });
+    measure(shape.revision, arrived);
+  };
+  if (afterFrame) afterFrame(done);
+  else done();
 }
 
 function measure(revision: number, arrived: number) {
@@ -310,7 +329,11 @@ function onText(message: any) {
         state.warnings.value = [...state.warnings.value, message.message].slice(-5);
       break;
     case 'error':
-      state.tell(message.message, 'error');
+      batch(() => {
+        state.solving.value = [];
+        state.modesAsked.value = { ...state.modesAsked.value, waiting: false };
+        state.tell(message.message, 'error');
+      });
       break;
     case 'saved':
       state.tell(`Saved ${message.path}`);
@@ -336,6 +359,10 @@ export function connect() {
     state.progress.value = null;
     sentAt.clear();
     waiting.length = 0;
+    newest = null;
+    overtaken = 0;
+    state.solving.value = [];
+    state.modesAsked.value = { revision: -1, waiting: false };
     setTimeout(connect, retry);
     retry = Math.min(2000, retry * 1.5);
   };

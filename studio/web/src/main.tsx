@@ -1,17 +1,18 @@
 import { effect, signal } from '@preact/signals';
-import { render } from 'preact';
+import { Fragment, render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Anchor, CircleHelp, Columns2, Download, Grab, Ghost, Lock, Maximize, Moon, Pointer, Redo2, Rotate3d, SlidersHorizontal, Square, Sun, Undo2, X } from 'lucide-preact';
 import { IconButton, Segmented } from './controls';
 import { Dialogs } from './dialogs';
-import { cancel, clearLatency, connect, patch, play, redo, seek, send, sendFiles, setWeights, undo, unanswered } from './link';
+import { setKey } from './keys';
+import { cancel, clearLatency, connect, open, patch, play, redo, seek, send, sendFiles, setWeights, undo, unanswered } from './link';
 import type { Operation } from './patch';
 import { HEAT_STOPS } from './shading';
 import { Side } from './side';
 import { Sliders } from './sliders';
 import * as state from './state';
 import './style.css';
-import { setKey, Timeline } from './timeline';
+import { Timeline } from './timeline';
 import { View } from './view';
 
 const view = signal<View | null>(null);
@@ -110,18 +111,18 @@ function Figures() {
   const shape = state.shape.value;
   const problem = state.problem.value;
   if (problem) return <div class="stat bad" role="status" data-testid="problem"><i class="light bad" /> {problem}</div>;
-  if (!shape) return null;
+  if (!shape || shape.building) return null;
   const parts = [`${shape.ms < 10 ? shape.ms.toFixed(1) : Math.round(shape.ms)} ms`];
-  if (shape.iterations) parts.push(`${shape.iterations} steps`);
+  if (shape.iterations) parts.push(`${shape.iterations} step${shape.iterations > 1 ? 's' : ''}`);
   if (shape.residual) parts.push(`residual ${shape.residual.toExponential(0)}`);
-  if (shape.contacts) parts.push(`${shape.contacts} contacts`);
+  if (shape.contacts) parts.push(`${shape.contacts} contact${shape.contacts > 1 ? 's' : ''}`);
   parts.push(`${shape.inverted} inverted`);
   const latency = state.latency.value;
   return (
     <div class={`stat ${shape.converged ? '' : 'warn'}`} data-testid="figures" title={latency ? `Latency from slider to picture: median ${latency.p50.toFixed(0)} ms, 95% below ${latency.p95.toFixed(0)} ms` : 'Figures of the last solve'}>
       <i class={`light ${shape.converged ? 'ok' : 'warn'}`} />
-      {!shape.converged && <b data-testid="not-converged">not converged · </b>}
-      {parts.join(' · ')}
+      {!shape.converged && <b data-testid="not-converged">not converged</b>}
+      {parts.map((part) => <span key={part}>{part}</span>)}
     </div>
   );
 }
@@ -131,7 +132,7 @@ function Legend() {
   if (mode === 'none') return null;
   const stops = HEAT_STOPS.map((s) => `rgb(${s.map((x) => Math.round(255 * x)).join(',')})`).join(',');
   const range = state.heatRange.value;
-  const label = mode === 'stretch' ? `${Math.round(range * 100)} %` : `${(range * 1000).toPrecision(2)} mm`;
+  const label = mode === 'stretch' ? `${Math.round(range * 100)} %` : state.lengthText(range);
   const name = { difference: `distance from ${state.leftName.value.toLowerCase()}`, stretch: 'change of edge length', motion: 'motion from rest' }[mode];
   return (
     <div class="legendbar" role="img" aria-label={`Heat map: ${name}, 0 to ${label}`}>
@@ -144,14 +145,34 @@ function Legend() {
 function Progress() {
   const progress = state.progress.value;
   if (!progress) return null;
+  const what = state.shape.value?.building ? `Building ${state.modelLabel.value}: ${progress.stage}` : title(progress.stage);
   return (
     <div class="progress" role="status">
-      <span>{title(progress.stage)}</span>
-      <progress value={progress.fraction} max={1} aria-label={progress.stage} />
+      <span>{what}</span>
+      <progress value={progress.fraction} max={1} aria-label={what} />
+      <output>{Math.round(100 * progress.fraction)} %</output>
       <IconButton label="Cancel (Esc)" onClick={cancel} testid="cancel"><X size={14} /></IconButton>
     </div>
   );
 }
+
+/** What the right view shows, and how far it is from the left one. */
+function RightTag() {
+  const shape = state.shape.value, rig = state.rig.value;
+  const name = state.modelLabel.value;
+  const ghost = state.compare.value === 'ghost' ? ' · linear as a ghost' : '';
+  if (shape?.building) return <span class="tag rightTag" data-testid="building">{name} · building, linear until then</span>;
+  const isPose = state.modelName.value === 'modal' && shape && shape.frame < 0;
+  const differs = rig && state.apart.value > 1e-4 * rig.diagonal;
+  return (
+    <span class="tag rightTag" data-testid="right-tag">
+      {name}{ghost}{isPose ? ' · pose, K sets it as a key' : differs ? <small> · up to {state.lengthText(state.apart.value)} from {state.leftName.value.toLowerCase()}</small> : ''}
+    </span>
+  );
+}
+
+/** What a newcomer should see first. */
+const FIRST_EXAMPLES = [['bend', 'a bend that does not shrink'], ['lips', 'lips that press']];
 
 function Viewport() {
   const host = useRef<HTMLDivElement>(null), right = useRef<HTMLDivElement>(null);
@@ -167,7 +188,7 @@ function Viewport() {
         <div class="half" ref={right} data-testid="physical" />
       </div>
       {side && <span class="tag leftTag">{state.leftName.value}</span>}
-      <span class="tag rightTag">{title(state.modelName.value)}{state.compare.value === 'ghost' ? ' · linear as ghost' : ''}</span>
+      <RightTag />
       {!state.rig.value && <div class="loading" role="status">{state.connection.value === 'open' ? 'Loading the rig…' : 'Connecting…'}</div>}
       {hint && state.member.studio.value?.hint !== false && (
         <div class="coach" role="note">
@@ -178,7 +199,11 @@ function Viewport() {
       {!hint && state.rig.value && !state.history.value.undo.length && !state.history.value.redo.length && (
         <div class="coach" role="note">
           <Pointer size={15} aria-hidden="true" />
-          <span>Drag a slider, pull a cheek (<kbd>P</kbd>), drop a GLB, or try <button type="button" class="link strong underline" data-testid="examples" onClick={() => (state.dialog.value = 'start')}>one of six examples</button>.</span>
+          <span>
+            Left: linear. Right: physics. Drag a slider, pull a cheek (<kbd>P</kbd>) or drop a GLB. Or see{' '}
+            {FIRST_EXAMPLES.map(([name, text]) => <Fragment key={name}><button type="button" class="link strong underline" data-testid={`try-${name}`} onClick={() => open({ example: name })}>{text}</button>, </Fragment>)}
+            <button type="button" class="link strong underline" data-testid="examples" onClick={() => (state.dialog.value = 'start')}>all six examples</button>.
+          </span>
         </div>
       )}
       <Legend />
@@ -194,7 +219,7 @@ function Viewport() {
       <Progress />
       {state.warnings.value.length > 0 && (
         <div class="warnings" role="status">
-          {state.warnings.value.slice(-2).map((text) => <span key={text}>{text}</span>)}
+          <ul>{state.warnings.value.slice(-2).map((text) => <li key={text}>{text}</li>)}</ul>
           <IconButton label="Hide the warnings" onClick={() => (state.warnings.value = [])}><X size={12} /></IconButton>
         </div>
       )}
@@ -221,6 +246,9 @@ function onKey(event: KeyboardEvent) {
   if (command && event.key.toLowerCase() === 'y') return event.preventDefault(), redo();
   if (command && event.key.toLowerCase() === 's') return event.preventDefault(), send({ type: 'save' });
   if (typing || command || event.altKey || state.dialog.value) return;
+  const turns: { [key: string]: [number, number] } = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+  if (event.shiftKey && turns[event.key]) return event.preventDefault(), view.value?.turn(...turns[event.key]);
+  if (event.key === '+' || event.key === '-') return event.preventDefault(), view.value?.zoom(event.key === '+' ? 1.1 : 1 / 1.1);
   const cycle = <T,>(list: T[], now: T) => list[(list.indexOf(now) + 1) % list.length];
   const actions: { [key: string]: () => void } = {
     ' ': () => play(!state.time.value.playing),

@@ -3,6 +3,7 @@
 import { effect, signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { Film, play, wantsCalm } from './film';
 import { newGesture, patch, send } from './link';
 import { drawPlayhead, usePlot } from './plot';
 import * as state from './state';
@@ -34,6 +35,7 @@ function CurvesOverModes() {
       const numbers = [...new Set(curves.flat().map(([x]) => x))].sort((a, b) => a - b);
       const data = [numbers, ...curves.map((points) => numbers.map((n) => points.find(([x]) => x === n)?.[1] ?? null))];
       return {
+        key: `${count}`,
         options: {
           scales: { x: { range: [0, count - 1] }, y: { range: [-1.1, 1.1] } },
           axes: [{ values: (_u, ticks) => ticks.map((t) => String(t)) }, {}],
@@ -87,7 +89,7 @@ function CurvesOverModes() {
   );
 }
 
-/** The plot is rebuilt while a point is dragged: the window keeps the pointer. */
+/** The pointer may leave the plot while a point is dragged: the window follows it. */
 function follow(pointer: number, move: (event: PointerEvent) => void, end: () => void) {
   const onMove = (event: PointerEvent) => event.pointerId === pointer && move(event);
   const onEnd = (event: PointerEvent) => {
@@ -113,6 +115,7 @@ function Motion() {
       const times = Array.from({ length: modes.frames }, (_, k) => start + (k * modes.step) / (rate || 30));
       const z = Array.from(modes.z.subarray(mode * modes.frames, (mode + 1) * modes.frames));
       return {
+        key: 'z',
         options: {
           axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 56, values: (_u, ticks) => ticks.map((t) => String(Number(t.toPrecision(3)))) }],
           series: [{}, { label: 'z', stroke: '#6fbf8b', width: 1.75 }],
@@ -128,38 +131,34 @@ function Motion() {
   return (
     <figure class="modeplot">
       <figcaption>
-        <label title="Mode whose motion is shown; the slowest is mode 1">
-          Mode{' '}
+        <label title="z(t): weight of one mode over the clip. The slowest is mode 1">
+          <i style={{ background: '#6fbf8b' }} />z(t) of mode{' '}
           <input type="number" min={1} max={modes?.frequency.length ?? 1} value={mode + 1} data-testid="mode-number"
             onInput={(event) => (chosen.value = Math.max(0, Number(event.currentTarget.value) - 1 || 0))} />
         </label>
-        {modes && <span>{modes.frequency[mode].toFixed(2)} Hz · damping {modes.damping[mode].toFixed(3)}</span>}
-        <span><i style={{ background: '#6fbf8b' }} />z(t)</span>
+        {modes && <span title="Frequency and damping ratio of the mode">{modes.frequency[mode].toFixed(2)} Hz · ζ {modes.damping[mode].toFixed(2)}</span>}
       </figcaption>
       <div class="plot" ref={host} data-testid="mode-motion" role="img" aria-label={`Motion of mode ${mode + 1} over the clip`} />
     </figure>
   );
 }
 
-/** One mode: still at its largest, swinging while the pointer is over it or it is the chosen one. */
+const PHASES = 9; // from one end of a swing to the other
+
+/** One mode, swinging. */
 function ModePicture({ index, shape, view }: { index: number; shape: Float32Array; view: View }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [over, setOver] = useState(false);
-  const isChosen = chosen.value === index, isMoving = over;
+  const isChosen = chosen.value === index;
+  const isStill = wantsCalm() && !over;
   useEffect(() => {
-    let request = 0;
-    const start = performance.now();
-    const step = (now: number) => {
-      view.thumbnail(canvas.current!, shape, isMoving ? Math.cos((now - start) / 200) : 1);
-      if (isMoving) request = requestAnimationFrame(step);
-    };
-    request = requestAnimationFrame(step);
-    return () => cancelAnimationFrame(request);
-  }, [shape, isMoving, view]);
+    const film = new Film(PHASES, 112, 112, (to, k) => view.thumbnail(to, shape, 1 - (2 * k) / (PHASES - 1)));
+    return play((seconds) => film.show(canvas.current!, isStill ? 0 : Math.round((0.5 - 0.5 * Math.cos(seconds * (over ? 6 : 3))) * (PHASES - 1))));
+  }, [shape, isStill, over, view]);
   const frequency = state.modes.value?.frequency[index];
   const label = `Mode ${index + 1}${frequency === undefined ? '' : `, ${frequency.toFixed(2)} Hz`}`;
   return (
-    <button type="button" class="modetile" aria-pressed={isChosen} title={`${label}: hover to see it swing, click to plot its motion`} aria-label={label} data-testid={`mode-${index + 1}`}
+    <button type="button" class="modetile" aria-pressed={isChosen} title={`${label}: click to plot its motion`} aria-label={label} data-testid={`mode-${index + 1}`}
       onPointerEnter={() => setOver(true)} onPointerLeave={() => setOver(false)} onFocus={() => setOver(true)} onBlur={() => setOver(false)}
       onClick={() => (chosen.value = index)}>
       <canvas ref={canvas} width={112} height={112} />
@@ -189,22 +188,19 @@ function ModePictures({ view }: { view: View | null }) {
   );
 }
 
-/** Asks for the modes of the newest scene, a moment after it settles; once for each revision. */
+/** Asks for the motion of each shape that arrives, one question at a time: the plot follows a curve while it is dragged. */
 function useModes() {
   useEffect(() => {
-    let timer = 0;
     const stop = effect(() => {
-      const revision = state.revision.value;
-      const isBuilt = state.modelName.value === 'modal' && !!state.shape.value && state.shape.value.revision >= revision;
-      if (!isBuilt || state.modesAsked.peek() === revision) return;
-      state.modesAsked.value = revision;
-      clearTimeout(timer);
-      timer = window.setTimeout(() => send({ type: 'modes' }), 60);
+      const { revision, waiting } = state.modesAsked.value;
+      const shown = state.modelName.value === 'modal' ? state.shape.value : null;
+      if (!shown || shown.building || waiting || shown.revision <= revision) return;
+      state.modesAsked.value = { revision: shown.revision, waiting: true };
+      send({ type: 'modes' });
     });
     return () => {
-      clearTimeout(timer);
-      state.modesAsked.value = -1;
       stop();
+      state.modesAsked.value = { revision: -1, waiting: false };
     };
   }, []);
 }

@@ -90,6 +90,13 @@ export function placeObstacle(obstacle: Obstacle, object: THREE.Object3D): Obsta
   }
 }
 
+/** The obstacle with its center at a point. */
+export function moveObstacle(obstacle: Obstacle, to: number[]): Obstacle {
+  const stand = obstacleMesh({ ...obstacle, enabled: true }, 1, false) ?? new THREE.Object3D();
+  stand.position.set(to[0], to[1], to[2]);
+  return placeObstacle(obstacle, stand);
+}
+
 export function newObstacle(shape: Obstacle['shape'], neutral: Float32Array, diagonal: number): Obstacle {
   const box = new THREE.Box3().setFromArray(neutral as unknown as number[]);
   const c = box.getCenter(new THREE.Vector3());

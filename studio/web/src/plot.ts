@@ -21,6 +21,8 @@ export function drawPlayhead(u: uPlot) {
 }
 
 export interface PlotContent {
+  /** As long as it stays the same, only the data change: cheap enough for every picture of a drag. */
+  key: string;
   options: Partial<uPlot.Options>;
   data: uPlot.AlignedData;
 }
@@ -30,12 +32,14 @@ export function usePlot(make: () => PlotContent | null, redraw: Signal<unknown> 
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = host.current!;
-    let plot: uPlot | null = null;
-    const build = () => {
+    let plot: uPlot | null = null, key = '';
+    const build = (isNew: boolean) => {
+      const made = element.clientWidth ? make() : null;
+      if (plot && made && made.key === key && !isNew) return plot.setData(made.data);
       plot?.destroy();
       plot = null;
-      const made = element.clientWidth ? make() : null;
       if (!made) return;
+      key = made.key;
       const axis = { stroke: css('--dim'), grid: { stroke: css('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
       plot = new uPlot(
         {
@@ -51,18 +55,20 @@ export function usePlot(make: () => PlotContent | null, redraw: Signal<unknown> 
       );
       ready(plot);
     };
+    let theme = state.theme.peek();
     const stop = [
       effect(() => {
-        void state.theme.value;
+        const isNew = state.theme.value !== theme;
+        theme = state.theme.value;
         make(); // reads the signals that the plot depends on
-        queueMicrotask(build);
+        queueMicrotask(() => build(isNew));
       }),
       effect(() => {
         void redraw?.value;
         plot?.redraw(false);
       }),
     ];
-    const observer = new ResizeObserver(build);
+    const observer = new ResizeObserver(() => build(true));
     observer.observe(element);
     return () => {
       stop.forEach((s) => s());

@@ -29,7 +29,16 @@ function lookOf(name: string, isFace: boolean): Look {
   return isFace ? look(0xe3b196) : look(0xd9b09a);
 }
 
-/** Per vertex: colour, and (direction from the eyeball's centre at rest, gloss). */
+/** Shells of wet eyes and of shadow lie over the eyes: opaque, they would hide them. */
+const isShell = (name: string) => /occlusion|lacrimal|tear|cornea|eye.?(blend|shadow|wet|shell)/i.test(name);
+
+/** Numbers of the triangles to draw. */
+export function visibleTriangles(rig: Rig): Uint32Array {
+  const hidden = rig.parts.map(isShell);
+  return Uint32Array.from(rig.trianglePart.keys()).filter((t) => !hidden[rig.trianglePart[t]]);
+}
+
+/** Per vertex: color, and (direction from the eyeball's centre at rest, gloss). */
 export function paintRig(rig: Rig) {
   const names = rig.parts.length ? rig.parts : ['skin'];
   const isFace = names.some((name) => /eye|teeth/i.test(name));
@@ -186,8 +195,9 @@ export function computeNormals(positions: Float32Array, triangles: Uint32Array, 
     out[c] += x; out[c + 1] += y; out[c + 2] += z;
   }
   for (let i = 0; i < out.length; i += 3) {
-    const n = Math.hypot(out[i], out[i + 1], out[i + 2]) || 1;
-    out[i] /= n; out[i + 1] /= n; out[i + 2] /= n;
+    const x = out[i], y = out[i + 1], z = out[i + 2];
+    const scale = 1 / (Math.sqrt(x * x + y * y + z * z) || 1);
+    out[i] = x * scale; out[i + 1] = y * scale; out[i + 2] = z * scale;
   }
 }
 

@@ -3,7 +3,7 @@ import { Box, Boxes, Circle, Cylinder, Eye, EyeOff, Grid3x3, Pill, Square, Trash
 import { useRef } from 'preact/hooks';
 import { format, IconButton, Scrub, Section } from './controls';
 import { newGesture, patch, redo, send, sendFiles, setMembers, undo } from './link';
-import { newObstacle } from './obstacles';
+import { moveObstacle, newObstacle } from './obstacles';
 import type { Operation } from './patch';
 import * as state from './state';
 
@@ -27,7 +27,7 @@ function trackRange(p: state.Parameter): { minimum: number; maximum: number; log
 
 function ParameterRow({ parameter: p }: { parameter: state.Parameter }) {
   const given = state.member.parameters.value?.[p.name];
-  const hint = `${p.help}${p.unit ? ` (${p.unit})` : ''}`;
+  const hint = `${p.help}${p.unit ? ` (${p.unit})` : ''}${p.kind === 'flag' ? `\nOn or off; default ${p.fallback === 1 ? 'on' : 'off'}` : ''}${p.kind === 'choice' ? `\nOne of ${(p.choices ?? '').split('|').join(', ')}; default ${(p.choices ?? '').split('|')[p.fallback]}` : ''}`;
   const set = (value: never | number | boolean | string | undefined, label: string) =>
     setMembers('parameters', { [p.name]: value as never }, label, gesture);
   if (p.kind === 'flag') {
@@ -94,14 +94,20 @@ function ParameterRow({ parameter: p }: { parameter: state.Parameter }) {
   return null;
 }
 
-const RARE = /tolerance|iterations|rounds|limit|published|solver|margin|map|anchor|interior|sample_edges|contact_depth|independent|seed|cache|lattice|resolution/;
+/** What an artist reaches for, in this order; the rest is folded away. */
+const FIRST = [
+  'self_contact', 'contact', 'layer', 'method', 'damping', 'frequency', 'swings', 'stiffness', 'stiffness_structure', 'stiffness_bending', 'stiffness_internal', 'stretch', 'bend',
+  'volume', 'pull_to_blend', 'friction', 'gravity', 'smooth', 'symmetry', 'flesh', 'stick', 'retarget', 'modes', 'mass',
+];
 
 function Parameters() {
   const model = state.model.value;
   if (!model) return null;
   const shown = model.parameters.filter((p) => !['text', 'file'].includes(p.kind));
-  const isRare = (p: state.Parameter) => p.kind === 'numbers' || RARE.test(p.name);
-  const common = shown.filter((p) => !isRare(p)), rare = shown.filter(isRare);
+  const rank = (p: state.Parameter) => FIRST.indexOf(p.name);
+  const few = shown.length <= 8;
+  const common = shown.filter((p) => few || (rank(p) >= 0 && p.kind !== 'numbers')).sort((a, b) => rank(a) - rank(b));
+  const rare = shown.filter((p) => !common.includes(p));
   const changed = Object.keys(state.member.parameters.value ?? {}).length > 0;
   return (
     <Section
@@ -114,7 +120,7 @@ function Parameters() {
       {common.map((p) => <ParameterRow key={p.name} parameter={p} />)}
       {rare.length > 0 && (
         <details class="more">
-          <summary>Solver and details</summary>
+          <summary>{rare.length} more parameters</summary>
           {rare.map((p) => <ParameterRow key={p.name} parameter={p} />)}
         </details>
       )}
@@ -131,6 +137,35 @@ const SHAPES = [
   { shape: 'box', icon: Box, label: 'Add a box' },
   { shape: 'plane', icon: Square, label: 'Add a plane' },
 ] as const;
+
+const placeOf = (obstacle: state.Obstacle) =>
+  obstacle.center ?? obstacle.point ?? obstacle.motion?.[0].move ??
+  (obstacle.from && obstacle.to ? obstacle.from.map((x, k) => (x + obstacle.to![k]) / 2) : obstacle.shape === 'mesh' ? [0, 0, 0] : undefined);
+
+/** Position, radius, length and size of the selected obstacle, as numbers. */
+function ObstacleRows({ obstacle, set }: { obstacle: state.Obstacle; set: (next: state.Obstacle, label: string, first: boolean) => void }) {
+  const { name: unit, scale } = state.lengthUnit.value;
+  const diagonal = state.rig.value!.diagonal, name = obstacle.name ?? obstacle.shape;
+  const row = (label: string, value: number, rest: number, low: number, high: number, change: (next: number) => state.Obstacle) => (
+    <Scrub key={label} label={label} value={value * scale} rest={rest * scale} minimum={low * scale} maximum={high * scale} hardMinimum={low < 0 ? -1e6 : 1e-5 * scale} hardMaximum={1e6} unit={unit} digits={scale === 1 ? 3 : 1}
+      onInput={(next, first) => set(change(next / scale), `${name}: ${label.toLowerCase()} ${format(next, 1)} ${unit}`, first)} />
+  );
+  const place = placeOf(obstacle) ?? [0, 0, 0];
+  const center = obstacle.shape === 'mesh' ? [0, 0, 0] : state.center.value;
+  const { from, to, half, radius } = obstacle;
+  const length = from && to ? Math.hypot(...to.map((x, k) => x - from[k])) : 0;
+  return (
+    <>
+      {place.map((x, k) => row(`Position ${'xyz'[k]}`, x, center[k], center[k] - diagonal, center[k] + diagonal, (next) => moveObstacle(obstacle, place.map((old, i) => (i === k ? next : old)))))}
+      {radius !== undefined && row('Radius', radius, diagonal * 0.08, 0, Math.ceil(diagonal * 300) / 1000, (next) => ({ ...obstacle, radius: Math.max(next, 1e-5) }))}
+      {from && to && length > 0 && row('Length', length, diagonal * 0.32, 0, diagonal, (next) => {
+        const stretch = (end: number[]) => end.map((x, k) => place[k] + ((x - place[k]) * Math.max(next, 1e-5)) / length);
+        return { ...obstacle, from: stretch(from), to: stretch(to) };
+      })}
+      {half?.map((h, k) => row(`Size ${'xyz'[k]}`, 2 * h, diagonal * 0.16, 0, diagonal, (next) => ({ ...obstacle, half: half.map((old, i) => (i === k ? Math.max(next, 1e-5) / 2 : old)) })))}
+    </>
+  );
+}
 
 function Obstacles() {
   const list = state.member.obstacles.value ?? [];
@@ -181,14 +216,12 @@ function Obstacles() {
               }}><Trash2 size={14} /></IconButton>
             </span>
           </div>
-          <p class="figures">{(obstacle.center ?? obstacle.point ?? obstacle.from ?? obstacle.motion?.[0].move ?? []).map((x) => x.toFixed(3)).join(', ')} m</p>
-          {obstacle.radius !== undefined && i === selected && (
-            <Scrub label="Radius" value={obstacle.radius * 1000} rest={state.rig.value!.diagonal * 80} minimum={0} maximum={Math.ceil(state.rig.value!.diagonal * 300)} hardMinimum={0.01} hardMaximum={1e6} unit="mm" digits={1}
-              onInput={(next, first) => {
-                if (first) gesture = newGesture('radius');
-                replace(i, { ...obstacle, radius: Math.max(next, 0.01) / 1000 }, `Radius ${format(next, 1)} mm`);
+          {i === selected
+            ? <ObstacleRows obstacle={obstacle} set={(next, label, first) => {
+                if (first) gesture = newGesture('obstacle');
+                replace(i, next, label);
               }} />
-          )}
+            : <p class="figures">at {(placeOf(obstacle) ?? []).map((x) => format(x * state.lengthUnit.value.scale, 1)).join(', ')} {state.lengthUnit.value.name}</p>}
         </div>
       ))}
     </Section>
@@ -207,13 +240,27 @@ function Locks() {
     <Section title="Locks" actions={
       <IconButton label="Which sliders disturb which" testid="interference" onClick={() => { state.dialog.value = 'interference'; if (!state.interference.value) send({ type: 'interference' }); }}><Grid3x3 size={14} /></IconButton>
     }>
-      <p class="note">Lock a region, or paint one with the Lock tool; other sliders adjust to keep it still. Locked vertices are blue; the Motion overlay shows what still moves.</p>
+      <p class="note">Lock a region, or paint one with the Lock tool; other sliders adjust to keep it still. {locks.length > 0
+        ? <button type="button" class="link strong underline" data-testid="show-motion" title="Heat map of the motion from rest" onClick={() => (state.overlay.value = state.overlay.value === 'motion' ? 'none' : 'motion')}>{state.overlay.value === 'motion' ? 'Hide what still moves' : 'Show what still moves'}</button>
+        : 'Locked vertices are blue.'}</p>
+      {state.tool.value === 'lock' && state.selectedLock.value >= 0 && (
+        <p class="note"><button type="button" class="link strong underline" data-testid="new-lock" title="The next stroke starts another lock" onClick={() => (state.selectedLock.value = -1)}>Paint a new lock</button></p>
+      )}
       {state.tool.value === 'lock' && (
         <Scrub label="Brush" value={state.brush.value * 100} rest={4} minimum={0.5} maximum={20} unit="% of the diagonal" hint="Radius of the lock brush" onInput={(next) => (state.brush.value = next / 100)} />
       )}
       {locks.map((lock, i) => (
-        <div class="card lock" key={i}>
-          <span>{lock.name ?? lock.select}</span>
+        <div class={`card lock ${i === state.selectedLock.value ? 'selected' : ''}`} key={i} onClick={() => (state.selectedLock.value = i)}>
+          <input class="lockname" value={lock.name ?? lock.select} aria-label={`Name of lock ${i + 1}`} title={`Name of the lock${lock.select.startsWith('v:') ? '; the Lock tool paints the selected one' : ''}`} data-testid={`lock-name-${i}`}
+            onKeyDown={(event) => {
+              event.stopPropagation();
+              if (event.key === 'Enter') event.currentTarget.blur();
+            }}
+            onChange={(event) => {
+              const name = event.currentTarget.value.trim();
+              if (name && name !== lock.name) patch([{ op: 'replace', path: `/locks/${i}`, value: { ...lock, name } as never }], `Rename lock ${lock.name ?? ''} to ${name}`);
+              else event.currentTarget.value = lock.name ?? lock.select;
+            }} />
           <span class="actions">
             {['x', 'y', 'z'].map((axis) => {
               const axes = lock.axes ?? 'xyz', isHeld = axes.includes(axis);
@@ -228,12 +275,12 @@ function Locks() {
               patch([{ op: 'replace', path: `/locks/${i}`, value: { ...lock, enabled: lock.enabled === false } as never }], `Lock ${lock.name ?? ''} ${lock.enabled === false ? 'on' : 'off'}`)}>
               {lock.enabled === false ? <EyeOff size={14} /> : <Eye size={14} />}
             </IconButton>
-            <IconButton label="Remove the lock" onClick={() => patch([{ op: 'remove', path: `/locks/${i}` }], `Remove lock ${lock.name ?? ''}`)}><Trash2 size={14} /></IconButton>
+            <IconButton label="Remove the lock" onClick={() => { state.selectedLock.value = -1; patch([{ op: 'remove', path: `/locks/${i}` }], `Remove lock ${lock.name ?? ''}`); }}><Trash2 size={14} /></IconButton>
           </span>
         </div>
       ))}
       {locks.length > 0 && (
-        <Scrub label="Strength" value={typeof alpha === 'number' ? alpha : 1} rest={1} minimum={0} maximum={10} hardMinimum={0} hardMaximum={1e9} hint="How strongly locks hold against the rest of the edit (alpha); 0 lets everything move"
+        <Scrub label="Strength α" value={typeof alpha === 'number' ? alpha : 1} rest={1} minimum={0} maximum={10} hardMinimum={0} hardMaximum={1e9} hint="α: how strongly locks hold against the rest of the edit; 0 lets everything move"
           onInput={(next, first) => {
             if (first) gesture = newGesture('alpha');
             setMembers('attenuation', { alpha: next }, `Lock strength ${format(next)}`, gesture);

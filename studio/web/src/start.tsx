@@ -1,6 +1,7 @@
 // The start screen: examples that move, and the built-in rigs.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { close, Dialog } from './dialog';
+import { Film, play, wantsCalm } from './film';
 import { open, send } from './link';
 import * as state from './state';
 import type { View } from './view';
@@ -15,38 +16,39 @@ const SKETCHES: { [name: string]: string } = {
   take: 'M6 40 C 20 10 30 50 46 26 S 70 14 94 38 M6 48 C 24 24 34 44 50 34 S 76 26 94 46',
 };
 
-/** Frames a and b and the way between them, `seconds` after the start. */
-function phase(preview: state.Preview, seconds: number): [number, number, number] {
+const WIDTH = 208, HEIGHT = 182;
+
+/** Frames a and b and the share between them, `turn` of the way through the preview. */
+function phase(preview: state.Preview, turn: number): [number, number, number] {
   const last = preview.frames - 1;
   if (last < 1) return [0, 0, 0];
-  const turn = seconds / preview.seconds;
-  const at = last * (preview.back ? 0.5 - 0.5 * Math.cos(Math.PI * turn) : turn % 1);
+  const at = last * turn;
   const from = Math.min(last - 1, Math.floor(at));
   return [from, from + 1, at - from];
 }
 
-/** Linear and physical side by side, drawn again after `pace` milliseconds; null: still, in the frame in which they differ most. */
-function Moving({ preview, view, pace }: { preview: state.Preview; view: View; pace: number | null }) {
+/** Linear and physical side by side. Still ones show the phase in which they differ most. */
+function Moving({ preview, view, isStill }: { preview: state.Preview; view: View; isStill: boolean }) {
   const left = useRef<HTMLCanvasElement>(null), right = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
-    let request = 0, last = 0;
-    const start = performance.now();
-    const draw = (from: number, to: number, share: number) => view.preview(preview, [left.current!, right.current!], from, to, share);
-    const step = (now: number) => {
-      if (now - last >= pace!) draw(...phase(preview, ((last = now) - start) / 1000));
-      request = requestAnimationFrame(step);
-    };
-    if (pace !== null) request = requestAnimationFrame(step);
-    else {
-      const still = mostDifferent(preview);
-      request = requestAnimationFrame(() => draw(still, still, 0));
-    }
-    return () => cancelAnimationFrame(request);
-  }, [preview, view, pace]);
+    const length = preview.back ? 16 : Math.min(preview.frames, 30);
+    const film = (which: 'linear' | 'physical') =>
+      new Film(length, WIDTH, HEIGHT, (canvas, k) => view.preview(canvas, preview, which, ...phase(preview, k / Math.max(1, length - 1))));
+    const films = [film('linear'), film('physical')];
+    const still = Math.round((mostDifferent(preview) / Math.max(1, preview.frames - 1)) * (length - 1));
+    return play((seconds) => {
+      const turn = seconds / preview.seconds;
+      // Back and forth slows down at the ends; a clip starts again.
+      const share = preview.back ? 0.5 - 0.5 * Math.cos(Math.PI * turn) : turn % 1;
+      const k = isStill ? still : Math.min(length - 1, Math.round(share * (length - 1)));
+      films[0].show(left.current!, k);
+      films[1].show(right.current!, k);
+    });
+  }, [preview, view, isStill]);
   return (
     <div class="moving" aria-hidden="true">
-      <figure><canvas ref={left} width={256} height={224} /><figcaption>linear</figcaption></figure>
-      <figure><canvas ref={right} width={256} height={224} /><figcaption>physical</figcaption></figure>
+      <figure><canvas ref={left} width={WIDTH} height={HEIGHT} /><figcaption>linear</figcaption></figure>
+      <figure><canvas ref={right} width={WIDTH} height={HEIGHT} /><figcaption>physical</figcaption></figure>
     </div>
   );
 }
@@ -67,14 +69,12 @@ function Tile({ example, view }: { example: state.Example; view: View | null }) 
   useEffect(() => {
     if (!state.previews.peek().has(example.name)) send({ type: 'preview', example: example.name });
   }, []);
-  // Without a GPU, or for people who ask for calm, only the tile under the pointer moves.
-  const isCalm = view?.isSlow || matchMedia('(prefers-reduced-motion: reduce)').matches;
   return (
     <li>
       <button type="button" data-testid={`example-${example.name}`} onClick={() => { open({ example: example.name }); close(); }}
         onPointerEnter={() => setOver(true)} onPointerLeave={() => setOver(false)} onFocus={() => setOver(true)} onBlur={() => setOver(false)}>
         {preview && view
-          ? <Moving preview={preview} view={view} pace={isOver ? 0 : isCalm ? null : 50} />
+          ? <Moving preview={preview} view={view} isStill={wantsCalm() && !isOver} />
           : <svg viewBox="0 0 100 56" aria-hidden="true"><path d={SKETCHES[example.name] ?? ''} /></svg>}
         <b>{example.title}</b>
         <span>{example.hint}</span>

@@ -32,6 +32,8 @@ export interface Figures {
   build_ms: number;
   contacts: number;
   inverted: number;
+  /** The model is not built yet: both shapes are the linear blend. */
+  building: boolean;
   weights: number[];
 }
 export interface Shape extends Figures {
@@ -137,11 +139,15 @@ export const compare = signal<Compare>('side');
 export const overlay = signal<Overlay>('none');
 export const wireframe = signal(false);
 export const selectedObstacle = signal(-1);
+/** The lock that the brush paints; -1: a new one. */
+export const selectedLock = signal(-1);
 /** Radius of the lock brush, as a fraction of the diagonal. */
 export const brush = signal(0.04);
 export const gizmoMode = signal<'translate' | 'rotate'>('translate');
 export const selectedSliders = signal<string[]>([]);
 export const heatRange = signal(0);
+/** Largest distance between the two shapes. */
+export const apart = signal(0);
 export const dialog = signal<'start' | 'help' | 'export' | 'interference' | null>(null);
 export interface Interference {
   targets: string[];
@@ -159,7 +165,10 @@ export interface ModesData {
 }
 /** Of a modal scene; z has a row per mode with its weight in each frame. */
 export const modes = signal<ModesData | null>(null);
-export const modesAsked = signal(-1);
+/** Revision of the motion that was asked for last, and whether its answer is still to come. */
+export const modesAsked = signal({ revision: -1, waiting: false });
+/** Slider weights over the clip as the server has them: of clips that come from a file. */
+export const trace = signal<{ frames: number; step: number; names: string[]; values: Float32Array } | null>(null);
 /** The rest shape displaced by each of the slowest modes. */
 export const modeShapes = signal<Float32Array[]>([]);
 /** An example on a light rig, in a few frames: all linear shapes and all physical ones. */
@@ -193,8 +202,8 @@ export interface Solve {
   errors: Float32Array;
   positions: Float32Array;
 }
-/** Answer to the solve asked for last; the ones that were kept; the one in the left view. */
-export const errors = signal<Omit<Solve, 'name'> | null>(null);
+/** Solves that were asked for; the ones that were kept; the one in the left view. */
+export const solving = signal<string[]>([]);
 export const solves = signal<Solve[]>([]);
 export const beside = signal<Solve | null>(null);
 /** From a change in this page to its picture, and to its shape's arrival in the page; in ms. */
@@ -259,6 +268,26 @@ export const leftName = computed(() => {
   if (beside.value && showsClip.value) return beside.value.name;
   return 'Linear';
 });
+
+/** Middle of the rig's box. */
+export const center = computed(() => {
+  const p = rig.value?.neutral ?? new Float32Array(3);
+  return [0, 1, 2].map((k) => {
+    let low = Infinity, high = -Infinity;
+    for (let i = k; i < p.length; i += 3) [low, high] = [Math.min(low, p[i]), Math.max(high, p[i])];
+    return (low + high) / 2;
+  });
+});
+/** The model of the right view, with what sets it apart from its default. */
+export const modelLabel = computed(() => {
+  const { method, layer } = (member.parameters.value ?? {}) as { method?: string; layer?: boolean };
+  const name = modelName.value.replace(/^./, (c) => c.toUpperCase());
+  const isLocked = member.locks.value?.some((lock) => lock.enabled !== false);
+  return `${name}${modelName.value === 'fit' ? ` ${(method ?? 'rsbs').toUpperCase()}` : ''}${layer ? ' + layer' : ''}${isLocked ? ' with locks' : ''}`;
+});
+/** Millimeters where the rig is in meters; larger rigs are in units of their own. */
+export const lengthUnit = computed(() => ((rig.value?.diagonal ?? 1) < 3 ? { name: 'mm', scale: 1000 } : { name: 'units', scale: 1 }));
+export const lengthText = (x: number) => `${Number((x * lengthUnit.value.scale).toPrecision(2))} ${lengthUnit.value.name}`;
 
 let toastNumber = 0;
 export function tell(text: string, kind: Toast['kind'] = 'note') {

@@ -7,6 +7,7 @@ import 'uplot/dist/uPlot.min.css';
 import { IconButton } from './controls';
 import { newGesture, open, patch, play, seek, send } from './link';
 import { CaptureBench } from './capture';
+import { keyHere, KeyTrack, MOST_KEYS, removeKey, setKey } from './keys';
 import { Modes } from './modes';
 import { css, drawPlayhead } from './plot';
 import * as state from './state';
@@ -18,56 +19,54 @@ export const secondsOf = (frame: number) => state.clip.value.start + frame / (st
 const frameOf = (seconds: number) =>
   Math.max(0, Math.min(state.clip.value.frames - 1, Math.round((seconds - state.clip.value.start) * state.clip.value.rate)));
 
+interface Plotted {
+  times: number[];
+  values: { [name: string]: ArrayLike<number> };
+}
+
+/** Curves of the scene, or those that the server made of a file. */
+function plotted(): Plotted | null {
+  const curves = state.member.curves.value, trace = state.trace.value;
+  if (curves?.times) return { times: curves.times, values: curves.values ?? {} };
+  if (!curves?.file || !trace) return null;
+  const times = Array.from({ length: trace.frames }, (_, k) => secondsOf(k * trace.step));
+  return { times, values: Object.fromEntries(trace.names.map((name, i) => [name, trace.values.subarray(i * trace.frames, (i + 1) * trace.frames)])) };
+}
+
 /** Sliders whose curves are shown: the selected ones, else those that move most. */
-function shownSliders(): string[] {
-  const values = state.member.curves.value?.values ?? {};
+function shownSliders(from: Plotted | null): string[] {
+  const values = from?.values ?? {};
   const chosen = state.selectedSliders.value.filter((name) => values[name]);
   if (chosen.length) return chosen;
-  const range = (list: number[]) => Math.max(...list) - Math.min(...list);
+  const range = (list: ArrayLike<number>) => {
+    let low = Infinity, high = -Infinity;
+    for (let i = 0; i < list.length; i++) [low, high] = [Math.min(low, list[i]), Math.max(high, list[i])];
+    return high - low;
+  };
   return Object.keys(values)
-    .map((name) => ({ name, range: values[name].length < 5000 ? range(values[name]) : 1 }))
+    .map((name) => ({ name, range: range(values[name]) }))
     .sort((a, b) => b.range - a.range)
     .slice(0, 5)
     .map((entry) => entry.name);
 }
 
-/** Puts the pose on the screen into the clip, at the playhead. */
-export function setKey() {
-  const curves = state.member.curves.value;
-  const t = Math.round(secondsOf(state.playhead.value) * 1e6) / 1e6;
-  const pose = state.weights.value;
-  if (curves?.file) return state.tell('This clip comes from a file, so its keys cannot be edited here', 'error');
-  if (!curves) {
-    const values = Object.fromEntries(Object.entries(pose).filter(([, v]) => v !== 0).map(([n, v]) => [n, [0, v, 0]]));
-    if (!Object.keys(values).length) return state.tell('Move a slider first, then set a key');
-    patch([{ op: 'add', path: '/curves', value: { times: [0, 1, 2], values } as never }], 'Make a clip from the pose');
-    state.tell('Made a clip of two seconds: rest, this pose, rest');
-    return;
-  }
-  const times = curves.times ?? [], values = curves.values ?? {};
-  const at = times.findIndex((x) => Math.abs(x - t) < 1e-4);
-  const insert = at < 0 ? (times.findIndex((x) => x > t) + times.length + 1) % (times.length + 1) : at;
-  const newTimes = at < 0 ? [...times.slice(0, insert), t, ...times.slice(insert)] : times;
-  const next: { [name: string]: number[] } = {};
-  for (const name of new Set([...Object.keys(values), ...Object.keys(pose).filter((n) => Math.abs(pose[n]) > 1e-6)])) {
-    const old = values[name] ?? times.map(() => 0);
-    const v = Math.round((pose[name] ?? 0) * 1e4) / 1e4;
-    next[name] = at < 0 ? [...old.slice(0, insert), v, ...old.slice(insert)] : old.map((x, i) => (i === at ? v : x));
-  }
-  patch([{ op: 'replace', path: '/curves', value: { times: newTimes, values: next } as never }], `Key at ${t.toFixed(2)} s`);
-  seek(state.playhead.value);
-}
-
-function removeKey() {
-  const curves = state.member.curves.value;
-  const t = secondsOf(state.playhead.value);
-  const at = curves?.times?.findIndex((x) => Math.abs(x - t) < 0.5 / (state.clip.value.rate || 30)) ?? -1;
-  if (!curves?.times || at < 0 || curves.times.length < 3) return state.tell('There is no key here');
-  const values = Object.fromEntries(Object.entries(curves.values ?? {}).map(([n, v]) => [n, v.filter((_, i) => i !== at)]));
-  patch([{ op: 'replace', path: '/curves', value: { times: curves.times.filter((_, i) => i !== at), values } as never }], `Remove key at ${t.toFixed(2)} s`);
+/** Asks for the curves of a clip that comes from a file, once it is read. */
+function useTrace() {
+  useEffect(() => {
+    let last = '';
+    return effect(() => {
+      const file = state.member.curves.value?.file;
+      const shown = state.shape.value;
+      const key = `${file} ${state.clip.value.frames} ${state.rig.value?.vertices}`;
+      if (!file || state.clip.value.frames < 2 || !shown || shown.building || shown.revision < state.revision.value || key === last) return;
+      last = key;
+      send({ type: 'curves' });
+    });
+  }, []);
 }
 
 function Curves() {
+  useTrace();
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = host.current!;
@@ -78,18 +77,18 @@ function Curves() {
     const build = () => {
       plot?.destroy();
       plot = null;
-      const curves = state.scene.peek().curves;
-      const times = curves?.times;
-      names = shownSliders();
-      if (!times || !names.length || !element.clientWidth) return;
-      const few = times.length <= 60;
+      const from = plotted();
+      names = shownSliders(from);
+      if (!from || !names.length || !element.clientWidth) return;
+      const { times, values } = from;
+      const few = times.length <= MOST_KEYS && !!state.scene.peek().curves?.times;
       plot = new uPlot(
         {
           width: element.clientWidth,
           height: element.clientHeight,
           legend: { show: false },
           cursor: { drag: { x: false, y: false }, points: { show: few }, y: false },
-          padding: [8, 12, 0, 0],
+          padding: [24, 12, 0, 0],
           scales: { x: { time: false }, y: { range: (_u, low, high) => [Math.min(0, low) - 0.05, Math.max(1, high) + 0.05] } },
           axes: [
             { stroke: css('--dim'), grid: { stroke: css('--line'), width: 1 }, ticks: { show: false }, size: 24, font: '11px system-ui', values: (_u, ticks) => ticks.map((t) => `${t} s`) },
@@ -98,7 +97,7 @@ function Curves() {
           series: [{}, ...names.map((name, i) => ({ label: name, stroke: PALETTE[i % PALETTE.length], width: 1.75, points: { show: few, size: 7 } }))],
           hooks: { draw: [drawPlayhead] },
         },
-        [times, ...names.map((name) => curves.values![name])],
+        [times, ...names.map((name) => values[name])] as uPlot.AlignedData,
         element,
       );
       const over = plot.over;
@@ -149,7 +148,7 @@ function Curves() {
       effect(() => {
         void state.theme.value;
         const curves = state.member.curves.value;
-        const list = shownSliders();
+        const list = shownSliders(plotted());
         if (plot && drag && curves?.times) {
           plot.setData([curves.times, ...list.map((n) => curves.values![n])]);
           return;
@@ -169,8 +168,7 @@ function Curves() {
       plot?.destroy();
     };
   }, []);
-  const curves = state.member.curves.value;
-  const names = shownSliders();
+  const from = plotted(), names = shownSliders(from);
   return (
     <div class="curves">
       <ul class="legend" aria-label="Curves">
@@ -179,7 +177,7 @@ function Curves() {
         ))}
       </ul>
       <div class="plot" ref={host} data-testid="plot" role="img" aria-label="Slider curves over time" />
-      {!curves?.times && <Nothing />}
+      {!from && <Nothing />}
     </div>
   );
 }
@@ -187,11 +185,11 @@ function Curves() {
 function Nothing() {
   const sample = state.member.rig.value?.sample;
   const keys = state.member.keys.value, markers = state.member.markers.value, curves = state.member.curves.value;
-  if (curves?.file || markers) return <p class="hint">Driven by {curves?.file ?? markers?.file}. Drag the bar below to scrub.</p>;
-  if (keys) return <p class="hint">{keys.length} key poses drive this clip: {keys.map((k) => `${k.pose ?? 'pose'} at ${k.time} s`).join(', ')}.</p>;
+  if (curves?.file || markers) return <p class="hint">Reading {(curves?.file ?? markers?.file)?.split('/').pop()}…</p>;
+  if (keys) return <p class="hint">{keys.length} key poses drive this clip; choose the model Modal to edit them.</p>;
   return (
     <p class="hint">
-      No clip yet. Press <b>K</b> to make one from this pose, drop a CSV of slider curves on the page
+      No clip yet. Press <b>K</b> to make one from this pose, {!sample && 'or '}drop a CSV of slider curves on the page
       {sample && <>, or <button type="button" class="link strong" data-testid="sample-clip" onClick={() => open({ sample })}>use the sample clip</button></>}.
     </p>
   );
@@ -201,8 +199,11 @@ function Scrubber() {
   const { frames } = state.clip.value;
   if (frames < 2) return <div class="scrubber" />;
   return (
-    <input class="scrubber" type="range" min={0} max={frames - 1} value={state.playhead.value} aria-label="Frame" data-testid="scrubber"
-      onInput={(event) => seek(Number(event.currentTarget.value))} />
+    <div class="scrubber">
+      <input type="range" min={0} max={frames - 1} value={state.playhead.value} aria-label="Frame" title={`Frame 0 to ${frames - 1}: drag to scrub`} data-testid="scrubber"
+        onInput={(event) => seek(Number(event.currentTarget.value))} />
+      <KeyTrack />
+    </div>
   );
 }
 
@@ -230,7 +231,7 @@ function Bar() {
         <Film size={13} /> {frame >= 0 ? 'clip' : 'pose'}
       </button>
       <IconButton label="Set a key of this pose at the playhead (K)" onClick={setKey} testid="key"><Diamond size={15} /></IconButton>
-      <IconButton label="Remove the key at the playhead" disabled={!state.member.curves.value?.times} onClick={removeKey}><Trash2 size={15} /></IconButton>
+      <IconButton label="Remove the key at the playhead" disabled={keyHere() < 0} onClick={() => removeKey()} testid="remove-key"><Trash2 size={15} /></IconButton>
     </div>
   );
 }

@@ -5,10 +5,10 @@ import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { TransformControls } from 'three/examples/jsm/controls/TransformControls.js';
 import { acceleratedRaycast, MeshBVH } from 'three-mesh-bvh';
 import { ContactShadow } from './contact_shadow';
-import { newGesture, onShape, patch, send, sendFiles, settle } from './link';
+import { newGesture, onShape, patch, send, sendFiles, settle, showNewest } from './link';
 import { mapWith, MarkerMarks } from './markers';
 import { obstacleMesh, placeObstacle } from './obstacles';
-import { bakeOcclusion, computeNormals, paintRig, polygonEdges, studioEnvironment, surfaceMaterials, type SurfaceMaterials } from './shading';
+import { bakeOcclusion, computeNormals, paintRig, polygonEdges, visibleTriangles, studioEnvironment, surfaceMaterials, type SurfaceMaterials } from './shading';
 import type { Json, Operation } from './patch';
 import * as state from './state';
 import { frameRig } from './framing';
@@ -16,10 +16,14 @@ import { Thumbnails } from './thumbnails';
 
 /** Milliseconds without a change after which a draft becomes a picture. */
 const REST = 350;
+/** Of a picture at rest without a GPU: about a tenth of a second of two processors. */
+const FINE_PIXELS = 2.5e6;
 
 interface Surface {
   geometry: THREE.BufferGeometry;
   mesh: THREE.Mesh;
+  /** Triangles of the rig that are drawn, in the order of the index. */
+  drawn: Uint32Array;
   materials: SurfaceMaterials;
   wires: THREE.LineSegments;
   bvh: MeshBVH | null;
@@ -79,6 +83,7 @@ export class View {
   private afterRender: (() => void)[] = [];
   private restEdges: Uint32Array = new Uint32Array();
   private diagonal = 1;
+  private floor = 0;
   private drag: { vertex: number; plane: THREE.Plane; gesture: string; index: number; moved: boolean; kind: state.Tool } | null = null;
   private mark = new THREE.BufferAttribute(new Float32Array(), 1);
   private painted = new Set<number>();
@@ -99,7 +104,7 @@ export class View {
     // Four samples a pixel take a processor three times as long.
     this.renderer = new THREE.WebGLRenderer({ antialias: !this.software, preserveDrawingBuffer: true, alpha: true });
     this.renderer.debug.checkShaderErrors = import.meta.env.DEV; // asking waits for the compiler
-    this.renderer.setPixelRatio(Math.min(2, devicePixelRatio));
+    this.renderer.setPixelRatio(this.software ? 1 : Math.min(2, devicePixelRatio));
     this.renderer.toneMapping = THREE.ACESFilmicToneMapping;
     this.renderer.toneMappingExposure = 1.08;
     this.renderer.autoClear = false;
@@ -151,7 +156,7 @@ export class View {
       void state.beside.value;
       this.setShape(state.shape.value);
     });
-    effect(() => this.showLocks(state.rig.value, state.member.locks.value ?? []));
+    effect(() => this.showLocks(state.rig.value, state.member.locks.value ?? [], state.selectedLock.value));
     effect(() => this.setObstacles(state.member.obstacles.value ?? [], state.selectedObstacle.value));
     effect(() => {
       void state.compare.value, state.wireframe.value, state.theme.value;
@@ -179,10 +184,12 @@ export class View {
 
   private loop = (now: number) => {
     requestAnimationFrame(this.loop);
+    showNewest();
     if (!this.dirty) {
       this.busyFrames = 0;
       // At rest a draft gets its shadows, and the full light where there is a GPU.
       if (this.sharp || !this.linear || !this.compiled || now - this.lastDraw < REST) return;
+      this.useSamples(true);
       this.render(!this.software, true);
       this.frames++;
       return;
@@ -192,10 +199,19 @@ export class View {
     this.lastDraw = now;
     this.dirty = false;
     const full = this.compiled && !this.slow;
+    this.useSamples(false);
     this.render(full, full);
     for (const done of this.afterRender.splice(0)) done();
     this.frames++;
   };
+
+  /** Without a GPU there is no antialiasing while things move; at rest, more pixels make up for it. */
+  private useSamples(rest: boolean) {
+    if (!this.software) return;
+    const { clientWidth: w, clientHeight: h } = this.host;
+    const ratio = rest ? Math.max(1, Math.min(2, Math.sqrt(FINE_PIXELS / Math.max(1, w * h)))) : 1;
+    if (ratio !== this.renderer.getPixelRatio()) this.renderer.setPixelRatio(ratio);
+  }
 
   /** The first pictures are drafts: the full material takes seconds to compile without a GPU. */
   private async compile(surface: Surface) {
@@ -228,7 +244,10 @@ export class View {
 
   private makeSurface(rig: state.Rig, paint: { color: Float32Array; gaze: Float32Array }, edges: Uint32Array, shade: THREE.BufferAttribute): Surface {
     const geometry = new THREE.BufferGeometry();
-    geometry.setIndex(new THREE.BufferAttribute(rig.triangles.slice(), 1));
+    const drawn = visibleTriangles(rig);
+    const index = new Uint32Array(3 * drawn.length);
+    drawn.forEach((t, i) => index.set(rig.triangles.subarray(3 * t, 3 * t + 3), 3 * i));
+    geometry.setIndex(new THREE.BufferAttribute(index, 1));
     const position = new THREE.BufferAttribute(rig.neutral.slice(), 3).setUsage(THREE.DynamicDrawUsage);
     geometry.setAttribute('position', position);
     geometry.setAttribute('normal', new THREE.BufferAttribute(new Float32Array(3 * rig.vertices), 3));
@@ -248,7 +267,7 @@ export class View {
     const wires = new THREE.LineSegments(wireGeometry, this.wireMaterial);
     wires.frustumCulled = false;
     this.scene.add(mesh, wires);
-    return { geometry, mesh, materials, wires, bvh: null, stale: true };
+    return { geometry, mesh, drawn, materials, wires, bvh: null, stale: true };
   }
 
   private setRig(rig: state.Rig | null) {
@@ -283,6 +302,9 @@ export class View {
       });
     this.diagonal = rig.diagonal || 1;
     this.dot.scale.setScalar(this.diagonal * 0.006);
+    let floor = Infinity;
+    for (let i = 1; i < rig.neutral.length; i += 3) floor = Math.min(floor, rig.neutral[i]);
+    this.placeFloor(floor);
     this.home();
     this.updateOverlay();
   }
@@ -296,9 +318,6 @@ export class View {
     this.orbit.update();
     this.homeCamera.copy(this.camera);
     this.homeCamera.zoom = Math.max(across / aspect, tall) / Math.max(across, tall); // for a square
-    const whole = new THREE.Box3().setFromArray(rig.neutral as unknown as number[]);
-    this.shadows.linear.place(whole, this.diagonal);
-    this.shadows.physical.place(whole, this.diagonal);
     this.invalidate();
   }
 
@@ -325,8 +344,31 @@ export class View {
     this.setPositions(this.linear, this.leftShape(shape), rig.triangles);
     this.setPositions(this.physical, shape.positions, rig.triangles);
     this.shadows.linear.stale = this.shadows.physical.stale = true;
+    this.measureShapes();
     this.updateOverlay();
     this.drawMarks();
+  }
+
+  /** How far the two shapes are apart, and whether one of them reaches below the floor. */
+  private measureShapes() {
+    const a = this.linear!.geometry.attributes.position.array, b = this.physical!.geometry.attributes.position.array;
+    let most = 0, lowest = this.floor;
+    for (let i = 0; i < a.length; i += 3) {
+      const x = a[i] - b[i], y = a[i + 1] - b[i + 1], z = a[i + 2] - b[i + 2];
+      most = Math.max(most, x * x + y * y + z * z);
+      lowest = Math.min(lowest, a[i + 1], b[i + 1]);
+    }
+    state.apart.value = Math.sqrt(most);
+    if (lowest < this.floor) this.placeFloor(lowest - 0.02 * this.diagonal);
+  }
+
+  /** The shadows lie at a height; a jaw that opens pushes it down. */
+  private placeFloor(height: number) {
+    this.floor = height;
+    const whole = new THREE.Box3().setFromArray(state.rig.peek()!.neutral as unknown as number[]);
+    whole.min.y = height;
+    this.shadows.linear.place(whole, this.diagonal);
+    this.shadows.physical.place(whole, this.diagonal);
   }
 
   private updateOverlay() {
@@ -432,6 +474,22 @@ export class View {
     } else draw(0, 'physical');
   }
 
+  /** Rotates the camera by steps of a twelfth of a right angle. */
+  turn(right: number, up: number) {
+    const step = Math.PI / 24, at = new THREE.Spherical().setFromVector3(this.camera.position.clone().sub(this.orbit.target));
+    at.theta += step * right;
+    at.phi = Math.max(0.01, Math.min(Math.PI - 0.01, at.phi - step * up));
+    this.camera.position.setFromSpherical(at).add(this.orbit.target);
+    this.orbit.update();
+    this.invalidate();
+  }
+
+  zoom(factor: number) {
+    this.camera.position.sub(this.orbit.target).divideScalar(factor).add(this.orbit.target);
+    this.orbit.update();
+    this.invalidate();
+  }
+
   /** A video of one rotation about the vertical axis, from the present view. */
   async turntable(seconds = 4, rate = 24): Promise<Blob> {
     const type = ['video/webm;codecs=vp9', 'video/webm'].find((t) => window.MediaRecorder?.isTypeSupported(t));
@@ -444,6 +502,7 @@ export class View {
     const stopped = new Promise((resolve) => (recorder.onstop = resolve));
     const home = this.camera.position.clone(), axis = new THREE.Vector3(0, 1, 0);
     this.orbit.enabled = false;
+    this.useSamples(false);
     recorder.start();
     for (let k = 0; k < seconds * rate; k++) {
       const turned = home.clone().sub(this.orbit.target).applyAxisAngle(axis, (2 * Math.PI * k) / (seconds * rate));
@@ -470,31 +529,24 @@ export class View {
     this.thumbnails.draw(canvas, rig.neutral, shape, share, this.homeCamera, like.materials.draft);
   }
 
-  /** Draws an example, `share` of the way from frame `from` to frame `to`: linear on one canvas, physical on the other. */
-  preview(preview: state.Preview, canvases: [HTMLCanvasElement, HTMLCanvasElement], from: number, to: number, share: number) {
+  /** Draws an example, `share` of the way from frame `from` to frame `to`, in one of its shapes. */
+  preview(canvas: HTMLCanvasElement, preview: state.Preview, which: 'linear' | 'physical', from: number, to: number, share: number) {
     if (!this.physical) return;
     let shown = this.previews.get(preview);
     if (!shown) {
       const camera = new THREE.PerspectiveCamera(this.camera.fov);
-      frameRig(camera, preview.rig, preview.camera, canvases[0].width / canvases[0].height, preview.physical);
+      frameRig(camera, preview.rig, preview.camera, canvas.width / canvas.height, preview.physical);
       if (preview.camera) camera.zoom = 1.7; // a tile is small
       const things = preview.obstacles.map((obstacle) => obstacleMesh(obstacle, preview.rig.diagonal, false)).filter((o) => !!o);
       this.previews.set(preview, (shown = { camera, thumbnails: new Thumbnails(this.renderer, preview.rig, null, things) }));
     }
     const n = 3 * preview.rig.vertices;
-    const { camera, thumbnails } = shown;
-    [preview.linear, preview.physical].forEach((shapes, i) => {
-      const [a, b] = [from, to].map((frame) => shapes.subarray(frame * n, (frame + 1) * n));
-      thumbnails.draw(canvases[i], a, b, share, camera, this.physical!.materials.draft);
-    });
-  }
-
-  /** What moves by itself would only be in the way of the solver without a GPU. */
-  get isSlow() {
-    return this.slow;
+    const [a, b] = [from, to].map((frame) => preview[which].subarray(frame * n, (frame + 1) * n));
+    shown.thumbnails.draw(canvas, a, b, share, shown.camera, this.physical.materials.draft);
   }
 
   picture(): Promise<Blob> {
+    this.useSamples(true);
     this.render(!this.software, true); // without a GPU the full material would stop the page for many seconds
     const source = this.renderer.domElement;
     const copy = document.createElement('canvas');
@@ -550,7 +602,7 @@ export class View {
       const d = corner.fromBufferAttribute(p, v).distanceToSquared(hit.point);
       if (d < best) [best, vertex] = [d, v];
     }
-    const triangle = hit.faceIndex ?? 0, weights = new THREE.Vector3();
+    const triangle = surface.drawn[hit.faceIndex ?? 0], weights = new THREE.Vector3();
     const [a, b, c] = [hit.face.a, hit.face.b, hit.face.c].map((v) => new THREE.Vector3().fromBufferAttribute(p, v));
     THREE.Triangle.getBarycoord(hit.point, a, b, c, weights);
     return { vertex, point: hit.point, ray: ray.ray, triangle, barycentric: weights.toArray() };
@@ -713,31 +765,43 @@ export class View {
   private keepPaint() {
     const sorted = [...this.painted].sort((a, b) => a - b);
     const locks = state.scene.peek().locks ?? [];
-    const index = locks.findIndex((lock) => lock.name === 'painted');
+    const index = this.paintedLock(locks);
     if (!sorted.length) {
-      if (index >= 0) patch([{ op: 'remove', path: `/locks/${index}` }], 'Remove the painted lock');
+      if (index >= 0) patch([{ op: 'remove', path: `/locks/${index}` }], `Remove lock ${locks[index].name ?? ''}`);
+      state.selectedLock.value = -1;
       return;
     }
     const select = `v:${ranges(sorted)}`;
     const ops: Operation[] = state.scene.peek().locks ? [] : [{ op: 'add', path: '/locks', value: [] }];
     if (index >= 0) ops.push({ op: 'replace', path: `/locks/${index}/select`, value: select });
-    else ops.push({ op: 'add', path: '/locks/-', value: { name: 'painted', select } });
+    else {
+      let name = 'painted';
+      for (let k = 2; locks.some((lock) => lock.name === name); k++) name = `painted ${k}`;
+      ops.push({ op: 'add', path: '/locks/-', value: { name, select } });
+    }
     patch(ops, `Paint a lock of ${sorted.length} vertices`);
+    if (index < 0) state.selectedLock.value = locks.length;
   }
 
-  private showLocks(rig: state.Rig | null, locks: state.Lock[]) {
+  /** The lock under the brush, or -1: regions cannot be painted. */
+  private paintedLock(locks: state.Lock[]): number {
+    const index = state.selectedLock.peek();
+    return locks[index]?.select.startsWith('v:') ? index : -1;
+  }
+
+  private showLocks(rig: state.Rig | null, locks: state.Lock[], selected: number) {
     if (!rig || this.mark.count !== rig.vertices || this.painting) return;
     const mark = this.mark.array as Float32Array;
     mark.fill(0);
     this.painted.clear();
-    for (const lock of locks) {
+    locks.forEach((lock, index) => {
       const [kind, what] = lock.select.split(/:(.*)/);
       const vertices = kind === 'region' ? (rig.regions.find((r) => r.name === what)?.vertices ?? []) : kind === 'v' ? unrange(what) : [];
       for (const v of vertices) {
         if (lock.enabled !== false && v < mark.length) mark[v] = 1;
-        if (lock.name === 'painted') this.painted.add(v);
+        if (index === selected && kind === 'v') this.painted.add(v);
       }
-    }
+    });
     this.mark.needsUpdate = true;
     this.invalidate();
   }

@@ -12,6 +12,8 @@ const page = await openPage(browser, server.address, { size: { width: 1440, heig
 await until(page, 'state.shape.value && state.rig.value', null, 90000);
 
 async function picture(name, element) {
+  // Small pictures appear one after the other.
+  await page.waitForFunction(() => [...document.querySelectorAll('.modetile canvas, .tiles canvas')].every((c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((x) => x)));
   await until(page, 'view.isSharp', null, 60000);
   await page.waitForTimeout(300);
   const png = `${out}/studio-${name}.png`;
@@ -52,11 +54,28 @@ const scenes = {
     await settled(page);
     await picture('rod');
   },
+  async locks() {
+    await example('brow', 'laugh');
+    await page.getByTestId('tool-lock').click();
+    const cheek = await read(page, `(() => { const r = state.rig.value, want = [0.045, -0.03, 0.07]; let best = 0, near = 1; for (let v = 0; v < r.vertices; v++) { const d = Math.hypot(...want.map((x, k) => r.neutral[3 * v + k] - x)); if (d < near) [near, best] = [d, v]; } return view.project(best); })()`);
+    await page.mouse.click(cheek.x, cheek.y);
+    await until(page, 'state.scene.value.locks.length === 2');
+    await page.getByTestId('lock-name-1').fill('cheek');
+    await page.getByTestId('lock-name-1').press('Enter');
+    await page.mouse.move(10, 400);
+    await settled(page);
+    await picture('locks');
+    await page.getByTestId('tool-orbit').click();
+    await page.getByTestId('interference').click();
+    await until(page, 'state.interference.value');
+    await picture('matrix', page.getByRole('dialog'));
+    await page.keyboard.press('Escape');
+  },
   async creature() {
     await example('creature', 'leanLeft');
     await until(page, 'state.clip.value.frames > 10', null, 90000);
     await page.getByTestId('scrubber').fill('20');
-    await until(page, 'state.shape.value.frame === 20 && state.modes.value && state.modeShapes.value.length', null, 90000);
+    await until(page, 'state.shape.value?.frame === 20 && state.modes.value && state.modeShapes.value.length', null, 90000);
     await settled(page);
     await picture('creature');
   },
@@ -64,16 +83,11 @@ const scenes = {
     await page.getByTestId('open').click();
     await page.getByTestId('example-take').click();
     await until(page, 'state.take.value', null, 90000);
-    for (const method of ['rsbs', 'sbs']) {
-      await page.evaluate((m) => window.studio.patch([{ op: 'add', path: '/parameters', value: { method: m } }], m), method);
-      await settled(page);
-      const count = await read(page, 'state.solves.value.length');
-      await page.getByTestId('errors').click();
-      await until(page, 'state.solves.value.length > a', count, 90000);
-    }
-    await page.getByTestId('scrubber').fill('45');
-    await until(page, 'state.shape.value.frame === 45', null, 90000);
-    await page.getByTestId('beside-0').click();
+    await page.getByTestId('four-ways').click();
+    await until(page, 'state.solves.value.length === 4 && !state.solving.value.length');
+    await page.getByTestId('scrubber').fill('75');
+    await until(page, 'state.shape.value?.frame === 75', null, 90000);
+    await page.getByTestId('beside-1').click();
     await page.evaluate(() => (window.studio.state.overlay.value = 'difference'));
     await settled(page);
     await picture('take');
@@ -82,9 +96,9 @@ const scenes = {
   async clip() {
     await page.getByTestId('open').click();
     await page.getByTestId('sample-bar').click();
-    await until(page, 'state.clip.value.frames > 100', null, 90000);
+    await until(page, 'state.rig.value.sliders.some((s) => s.name === "bend180") && state.clip.value.frames > 100');
     await page.getByTestId('scrubber').fill('45');
-    await until(page, 'state.shape.value.frame === 45', null, 90000);
+    await until(page, 'state.shape.value?.frame === 45', null, 90000);
     await page.evaluate(() => {
       window.studio.state.theme.value = 'light';
       window.studio.state.overlay.value = 'difference';

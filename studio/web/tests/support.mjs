@@ -79,7 +79,7 @@ export const answered = (page) => until(page, 'window.studio.unanswered() === 0'
 
 /** The newest revision is on the screen. */
 export async function settled(page) {
-  await until(page, `window.studio.unanswered() === 0 && state.shape.value && !state.progress.value && state.shape.value.revision >= state.revision.value`);
+  await until(page, `window.studio.unanswered() === 0 && state.shape.value && !state.shape.value.building && !state.progress.value && state.shape.value.revision >= state.revision.value`);
   const drawn = await read(page, 'view.frameCount');
   await read(page, 'view.invalidate()');
   await until(page, 'view.frameCount > a', drawn);
@@ -102,7 +102,7 @@ export const near = (a, b, tolerance, message) =>
 export async function runTests(only) {
   let passed = 0, failed = 0;
   for (const { name, run } of tests) {
-    if (only && !name.includes(only)) continue;
+    if (only && !only.split('|').some((o) => name.includes(o))) continue;
     const start = Date.now();
     try {
       await run();

@@ -1,0 +1,70 @@
+// Small moving pictures: each phase is drawn once and kept, so that many of them can play at once,
+// also where drawing takes long.
+let busyUntil = 0;
+/** Films with phases that are not drawn yet, and when they were on the screen last. */
+const unfinished = new Map<Film, number>();
+
+export class Film {
+  private frames: (HTMLCanvasElement | null)[];
+  private drawn = 0;
+
+  /** `draw` fills a canvas with one phase. */
+  constructor(readonly length: number, private width: number, private height: number, private draw: (canvas: HTMLCanvasElement, phase: number) => void) {
+    this.frames = new Array(length).fill(null);
+  }
+
+  /** Shows a phase, or until it is drawn the one nearest to it. */
+  show(canvas: HTMLCanvasElement, phase: number) {
+    const now = performance.now();
+    if (!this.frames[phase] && this.isTurn(now)) {
+      this.frames[phase] = this.make(phase);
+      const end = performance.now();
+      if (this.drawn > 0) busyUntil = end + 2 * (end - now); // its first picture does not wait
+      if (++this.drawn === this.length) unfinished.delete(this);
+    }
+    const frame = this.nearest(phase);
+    if (!frame) return;
+    const context = canvas.getContext('2d')!;
+    context.clearRect(0, 0, this.width, this.height);
+    context.drawImage(frame, 0, 0);
+  }
+
+  /** Drawing takes a third of the page's time, and starts with the film that has the fewest phases. */
+  private isTurn(now: number): boolean {
+    unfinished.set(this, now);
+    if (now < busyUntil) return false;
+    for (const [film, seen] of unfinished) {
+      if (now - seen > 1000) unfinished.delete(film);
+      else if (film.drawn < this.drawn) return false;
+    }
+    return true;
+  }
+
+  private make(phase: number): HTMLCanvasElement {
+    const canvas = document.createElement('canvas');
+    canvas.width = this.width;
+    canvas.height = this.height;
+    this.draw(canvas, phase);
+    return canvas;
+  }
+
+  private nearest(phase: number): HTMLCanvasElement | null {
+    for (let d = 0; d < this.length; d++) {
+      const found = this.frames[phase - d] ?? this.frames[phase + d];
+      if (found) return found;
+    }
+    return null;
+  }
+}
+
+/** Calls `phase` with the seconds since the start, before each picture of the page; returns how to end it. */
+export function play(phase: (seconds: number) => void): () => void {
+  const start = performance.now();
+  let request = requestAnimationFrame(function step(now) {
+    phase(Math.max(0, now - start) / 1000);
+    request = requestAnimationFrame(step);
+  });
+  return () => cancelAnimationFrame(request);
+}
+
+export const wantsCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
