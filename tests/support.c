@@ -1,7 +1,10 @@
 #include "support.h"
 
 #include <dirent.h>
+#include <execinfo.h>
 #include <ftw.h>
+#include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,11 +61,79 @@ int test_count_entries(const char *path) {
 }
 
 static test_memory_use memory;
+static bool refuse_once;
 
 /* A place for a breakpoint: who asks for the block that is not there? */
 __attribute__((noinline)) static void *refuse(void) {
     __asm__ volatile("");
     return NULL;
+}
+
+/* Steps of one kind: those with the same callers. */
+typedef struct kind {
+    uint64_t callers; /* 0: free */
+    long first, second, last;
+    int job; /* that it was found in */
+} kind;
+
+enum { MOST_KINDS = 1 << 17, MOST_DEPTH = 40 };
+static struct {
+    bool on, thorough;
+    int depth, job, count; /* of kinds */
+    kind kinds[MOST_KINDS];
+    long chosen[MOST_KINDS]; /* three of a kind at most */
+    pthread_mutex_t lock;
+} trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void test_steps_begin(void) {
+    const char *depth = getenv("SINEW_DEPTH");
+    void *callers[1];
+    backtrace(callers, 1); /* loads what it needs */
+    trace.thorough = getenv("SINEW_EVERY") != NULL;
+    trace.depth = trace.thorough ? MOST_DEPTH : depth ? atoi(depth) : 4;
+    if (trace.depth < 1 || trace.depth > MOST_DEPTH) trace.depth = MOST_DEPTH;
+    trace.job++;
+    if (trace.thorough) memset(trace.kinds, 0, sizeof trace.kinds), trace.count = 0;
+}
+
+void test_step(long number) {
+    void *callers[MOST_DEPTH];
+    int count = backtrace(callers, trace.depth);
+    uint64_t hash = 14695981039346656037ull;
+    for (int i = 0; i < count; i++) hash = (hash ^ (uintptr_t)callers[i]) * 1099511628211ull;
+    hash |= !hash;
+    pthread_mutex_lock(&trace.lock);
+    size_t slot = (hash >> 20) % MOST_KINDS;
+    while (trace.kinds[slot].callers && trace.kinds[slot].callers != hash)
+        slot = (slot + 1) % MOST_KINDS;
+    kind *k = &trace.kinds[slot];
+    if (!k->callers && trace.count < MOST_KINDS / 4)
+        *k = (kind){hash, number, -1, number, trace.job}, trace.count++;
+    else if (k->second < 0)
+        k->second = number;
+    k->last = number;
+    pthread_mutex_unlock(&trace.lock);
+}
+
+static int compare_numbers(const void *a, const void *b) {
+    const long *left = a, *right = b;
+    return (*left > *right) - (*left < *right);
+}
+
+int test_steps(const long **numbers) {
+    int count = 0, different = 0;
+    for (const kind *k = trace.kinds; k < trace.kinds + MOST_KINDS; k++) {
+        if (!k->callers || k->job != trace.job) continue;
+        trace.chosen[count++] = k->first;
+        if (!trace.thorough || k->second < 0) continue;
+        trace.chosen[count++] = k->second, trace.chosen[count++] = k->last;
+    }
+    qsort(trace.chosen, (size_t)count, sizeof *trace.chosen, compare_numbers);
+    for (int i = 0; i < count; i++)
+        if (i == 0 || trace.chosen[i] != trace.chosen[i - 1])
+            trace.chosen[different++] = trace.chosen[i];
+    *numbers = trace.chosen;
+    return different;
 }
 
 static void *limited_resize(void *block, size_t bytes, void *user) {
@@ -71,7 +142,9 @@ static void *limited_resize(void *block, size_t bytes, void *user) {
     while (bytes > largest && !__atomic_compare_exchange_n(&memory.largest, &largest, bytes, false,
                                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
-    if (__atomic_fetch_sub(&memory.left, 1, __ATOMIC_RELAXED) <= 0) return refuse();
+    long left = __atomic_fetch_sub(&memory.left, 1, __ATOMIC_RELAXED);
+    if (left == 0 || (left < 0 && !refuse_once)) return refuse();
+    if (trace.on) test_step(LONG_MAX - left);
     void *moved = realloc(block, bytes);
     if (moved && !block) __atomic_fetch_add(&memory.living, 1, __ATOMIC_RELAXED);
     return moved;
@@ -83,14 +156,30 @@ static void counted_release(void *block, void *user) {
     free(block);
 }
 
-void test_memory_limit(long allowed) {
+static void limit_memory(long allowed, bool once) {
     const sinew_allocator limited = {limited_resize, counted_release, NULL};
     memory = (test_memory_use){.left = allowed};
+    refuse_once = once;
     sinew_set_allocator(&limited);
+}
+
+void test_memory_limit(long allowed) {
+    limit_memory(allowed, false);
+}
+
+void test_memory_gap(long allowed) {
+    limit_memory(allowed, true);
+}
+
+void test_memory_trace(void) {
+    test_steps_begin();
+    trace.on = true;
+    test_memory_limit(LONG_MAX);
 }
 
 test_memory_use test_memory_restore(void) {
     sinew_set_allocator(NULL);
+    trace.on = false;
     return memory;
 }
 
@@ -103,6 +192,13 @@ int test_out_of_memory(sinew_status (*job)(void *user), void *user) {
         if (status == SINEW_OK) return failures;
         if (status != SINEW_NO_MEMORY)
             fail_msg("%s when allocation %d fails", sinew_status_name(status), failures);
+        if (failures >= 64 && failures % 16 != 0) continue; /* a loop, mostly */
+        test_memory_gap(failures);
+        status = job(user);
+        lost = test_memory_restore().living;
+        if (lost != 0 || (status != SINEW_NO_MEMORY && status != SINEW_OK))
+            fail_msg("%s and %ld blocks lost when allocation %d alone fails",
+                     sinew_status_name(status), lost, failures);
     }
     fail_msg("no memory, however much there is");
     return 0;

@@ -62,6 +62,8 @@ const char *test_data(const char *relative);
 /* Memory that runs out: the library gets `allowed` more blocks, or changes of their size, and then
  * none, until test_memory_restore. */
 void test_memory_limit(long allowed);
+/* The same, but only one block is refused: whoever ignores that goes on without it. */
+void test_memory_gap(long allowed);
 typedef struct test_memory_use {
     long left;      /* of the allowed ones; negative: so many more were asked for */
     long living;    /* blocks not given back */
@@ -69,8 +71,22 @@ typedef struct test_memory_use {
 } test_memory_use;
 /* The usual memory again; says what was used under the limit. */
 test_memory_use test_memory_restore(void);
+/* Steps at which a job can be made to fail, by number: its blocks, or the polls of its monitor. It
+ * can have a million of them, but those with the same callers unwind in the same way. test_steps
+ * gives, in rising order, the first step of each path of callers that no earlier job of the process
+ * had; SINEW_DEPTH (default 4) callers make a path. With SINEW_EVERY it gives the first, the second
+ * and the last step of each path, of whole paths, whatever earlier jobs had: nothing was made yet,
+ * something was, and everything but this. Static, overwritten by the next call; returns the count.
+ */
+void test_steps_begin(void);
+void test_step(long number);
+int test_steps(const long **numbers);
+/* Memory without an end, like test_memory_limit(LONG_MAX); its blocks are steps. */
+void test_memory_trace(void);
 /* Runs the job with room for no block, for one, for two ... until it succeeds. Before, it must
- * report SINEW_NO_MEMORY each time and give everything back. Returns the number of failures. */
+ * report SINEW_NO_MEMORY each time and give everything back, also when only that block is refused
+ * (unless it can do without); of the later blocks, some are refused alone. Returns the number of
+ * failures. */
 int test_out_of_memory(sinew_status (*job)(void *user), void *user);
 
 /* A fresh temporary folder, removed when the test process ends. */

@@ -14,6 +14,8 @@ READ(markers, sinew_markers, "take.csv")
 READ(tets, sinew_tets, "body.mesh")
 READ(frames, sinew_frames, "frames.pc2")
 
+ACT(sinew_mesh_read_shown, sinew_mesh *made = NULL;
+    DO(sinew_mesh_read_shown(at("smooth.fbx"), &made, e)); sinew_mesh_destroy(made);)
 ACT(sinew_pose_read, sinew_mesh *made = NULL;
     DO(sinew_pose_read(at("clip.glb"), NULL, 0.1, &made, e)); sinew_mesh_destroy(made);)
 ACT(sinew_pose_read_from, sinew_mesh *made = NULL; sinew_source source = from("clip.glb");

@@ -1,6 +1,6 @@
-/* Runs the acts of every public call (stage.h). `make test` tries the first allocations and polls
- * one by one and then some of the rest; SINEW_EVERY=1 tries all, SINEW_EVERY=sinew_modal_create
- * all of that call. */
+/* Runs the acts of every public call (stage.h). `make test` fails one allocation of every path of
+ * callers, and the first polls one by one and then some of the rest; SINEW_EVERY=1 fails every path
+ * of every act (support.h), and SINEW_EVERY=sinew_modal_create each single step of that call. */
 #include "stage.h"
 
 #include <dirent.h>
@@ -111,8 +111,6 @@ static void every_call_of_the_headers_has_an_act(void **state) {
     assert_int_equal(missing, 0);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-
 /* jansson takes from the same purse. */
 static void *take(size_t size) {
     return sn_alloc(size, 1);
@@ -124,49 +122,86 @@ static sinew_status perform(const act *a, const sinew_monitor *monitor, sinew_er
     return status == SINEW_NOT_CONVERGED ? SINEW_OK : status;
 }
 
-static bool asked_for(const act *a, bool *every) {
+/* ---- which steps are tried --------------------------------------------------------------------
+ */
+
+static bool asked_for(const act *a) {
     const char *asked = getenv("SINEW_EVERY");
-    *every = asked != NULL;
     return !asked || strncmp(asked, "sinew_", 6) || !strcmp(asked, a->name);
 }
 
-/* 0 1 2 ... 7, and then ever larger steps. */
-static long next_step(long n, bool every) {
-    return n + (every || n < 8 ? 1 : 1 + n / 2);
+/* SINEW_EVERY=1 */
+static bool every_kind(void) {
+    const char *asked = getenv("SINEW_EVERY");
+    return asked && strncmp(asked, "sinew_", 6);
+}
+
+typedef struct steps {
+    long total;
+    const long *chosen; /* NULL: all, or a sample */
+    int chosen_count, at;
+} steps;
+
+/* Of the steps of the last job. */
+static steps plan(long total, bool by_path) {
+    steps s = {.total = total};
+    if (every_kind() || by_path) s.chosen_count = test_steps(&s.chosen);
+    return s;
+}
+
+/* The next step to be tried; -1: none is left. */
+static long next_step(steps *s, long n) {
+    if (s->chosen) return s->at < s->chosen_count ? s->chosen[s->at++] : -1;
+    /* 0 1 2 ... 7, and then ever larger steps */
+    long next = n + (getenv("SINEW_EVERY") || n < 8 ? 1 : 1 + n / 2);
+    return next < s->total ? next : -1;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* One try: 1 when it went wrong. */
+static int fail_allocation(const act *a, long allowed, bool gap, long total) {
+    sinew_error error;
+    gap ? test_memory_gap(allowed) : test_memory_limit(allowed);
+    sinew_status status = perform(a, NULL, &error);
+    long lost = test_memory_restore().living;
+    const char *alone = gap ? " alone" : "";
+    bool good = status == SINEW_OK || status == SINEW_NO_MEMORY;
+    if (lost)
+        print_error("%s: %ld blocks are lost when allocation %ld of %ld fails%s\n", a->name, lost,
+                    allowed, total, alone);
+    if (!good)
+        print_error("%s: allocation %ld of %ld fails%s: %s, %s\n", a->name, allowed, total, alone,
+                    sinew_status_name(status), error.message);
+    return lost || !good;
 }
 
 static void every_failed_allocation_is_reported(void **state) {
     (void)state;
     long tried = 0, wrong = 0;
     json_set_alloc_funcs(take, sn_free);
+    if (every_kind()) sinew_set_threads(1); /* the same steps every time */
     for (const act *a = acts; a; a = a->next) {
         sinew_error error;
-        bool every;
-        if (!asked_for(a, &every)) continue;
+        if (!asked_for(a)) continue;
         sinew_status status = perform(a, NULL, &error); /* what is made once per process */
         if (status != SINEW_OK) {
             print_error("%s: %s\n", a->name, error.message), wrong++;
             continue;
         }
-        test_memory_limit(LONG_MAX);
+        test_memory_trace();
         status = perform(a, NULL, &error);
         test_memory_use whole = test_memory_restore();
-        long total = LONG_MAX - whole.left;
         if (whole.living) print_error("%s: %ld blocks are lost\n", a->name, whole.living), wrong++;
-        for (long allowed = 0; allowed < total; allowed = next_step(allowed, every)) {
-            test_memory_limit(allowed);
-            status = perform(a, NULL, &error);
-            long lost = test_memory_restore().living;
-            tried++;
-            if (lost)
-                print_error("%s: %ld blocks are lost when allocation %ld of %ld fails\n", a->name,
-                            lost, allowed, total);
-            if (status != SINEW_OK && status != SINEW_NO_MEMORY)
-                print_error("%s: allocation %ld of %ld fails: %s, %s\n", a->name, allowed, total,
-                            sinew_status_name(status), error.message);
-            wrong += lost || (status != SINEW_OK && status != SINEW_NO_MEMORY);
+        steps s = plan(LONG_MAX - whole.left, !getenv("SINEW_EVERY"));
+        for (long n = next_step(&s, -1); n >= 0; n = next_step(&s, n)) {
+            wrong += fail_allocation(a, n, false, s.total), tried++;
+            if (getenv("SINEW_EVERY")) wrong += fail_allocation(a, n, true, s.total), tried++;
         }
+        if (every_kind())
+            print_message("%s: %d of %ld allocations\n", a->name, s.chosen_count, s.total);
     }
+    sinew_set_threads(0);
     json_set_alloc_funcs(malloc, free);
     print_message("%ld failed allocations\n", tried);
     assert_int_equal(wrong, 0);
@@ -176,10 +211,12 @@ static void every_failed_allocation_is_reported(void **state) {
 
 typedef struct countdown {
     long left, used;
+    bool noted;
 } countdown;
 
 static bool count_down(void *user) {
     countdown *c = user;
+    if (c->noted) test_step(c->used);
     c->used++;
     return c->left-- <= 0;
 }
@@ -193,17 +230,18 @@ static void every_poll_can_cancel(void **state) {
     sn_poll_always(true); /* as often, however long it takes */
     for (const act *a = acts; a; a = a->next) {
         sinew_error error;
-        bool every;
         const declaration *d = find_declaration(a->name);
-        if (!d || !d->monitored || !asked_for(a, &every)) continue;
-        countdown c = {LONG_MAX, 0};
+        if (!d || !d->monitored || !asked_for(a)) continue;
+        countdown c = {LONG_MAX, 0, every_kind()};
+        test_steps_begin();
         sinew_monitor monitor = {.cancelled = count_down, .user = &c};
         if (perform(a, &monitor, &error) != SINEW_OK) continue; /* the test above says why */
         long total = c.used;
+        steps s = plan(total, false);
         bool waits = !strcmp(a->name, "sinew_cache_enter"); /* only while another process builds */
         if (!total && !waits) print_error("%s never polls its monitor\n", a->name), wrong++;
-        for (long polls = 0; polls < total; polls = next_step(polls, every)) {
-            c = (countdown){polls, 0};
+        for (long polls = next_step(&s, -1); polls >= 0; polls = next_step(&s, polls)) {
+            c = (countdown){.left = polls};
             test_memory_limit(LONG_MAX);
             sinew_status status = perform(a, &monitor, &error);
             long lost = test_memory_restore().living;
@@ -212,7 +250,7 @@ static void every_poll_can_cancel(void **state) {
              * polls by time, so that fewer polls may be the last. */
             bool late = polls + 1 >= total || c.used <= polls;
             if (status == SINEW_OK && !late && c.used == polls + 1) {
-                countdown again = {LONG_MAX, 0};
+                countdown again = {.left = LONG_MAX};
                 monitor.user = &again;
                 late = perform(a, &monitor, &error) == SINEW_OK && again.used != total;
                 monitor.user = &c;

@@ -100,6 +100,14 @@ void stage_open(stage *s) {
     write_text("regions.json", "{\"left\": [1, 2, 3], \"right\": [4, 5]}");
     write_text("values.csv", "vertex,value\n0,1\n3,0.5\n");
     write_text("names.csv", "jawOpen,open\n");
+    write_text("smooth.fbx", "FBXHeaderExtension: { FBXVersion: 7400 }\nObjects: {\n"
+                             "Geometry: 10, \"Geometry::\", \"Mesh\" {\n Smoothness: 3\n"
+                             " PreviewDivisionLevels: 2\n BoundaryRule: 1\n"
+                             " Vertices: *12 { a: 0,0,0, 1,0,0, 1,1,0, 0,1,0 }\n"
+                             " PolygonVertexIndex: *4 { a: 0,1,2,-4 }\n Edges: *1 { a: 0 }\n"
+                             " LayerElementEdgeCrease: 0 { EdgeCrease: *1 { a: 0.25 } } }\n"
+                             "Model: 20, \"Model::sheet\", \"Mesh\" { }\n}\n"
+                             "Connections: {\nC: \"OO\",10,20\nC: \"OO\",20,0\n}\n");
     write_text("pairs.csv", "0,0\n1,1\n2,2\n9,9\n");
     write_text("scene.json", test_scene("linear"));
 }

@@ -1,6 +1,7 @@
 #ifndef TESTS_CLI_GROUPS_H
 #define TESTS_CLI_GROUPS_H
 int test_usage(void);
+int test_unusual(void);
 int test_options(void);
 int test_rare_options(void);
 int test_bad_input(void);
@@ -9,6 +10,7 @@ int test_runs(void);
 int test_signals(void);
 int test_locks(void);
 int test_markers(void);
+int test_recordings(void);
 int test_conversions(void);
 int test_fallbacks(void);
 int test_farm(void);

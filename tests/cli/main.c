@@ -8,6 +8,7 @@ static const struct {
     int (*run)(void);
 } groups[] = {
     {"usage", test_usage},
+    {"unusual", test_unusual},
     {"options", test_options},
     {"rare_options", test_rare_options},
     {"bad_input", test_bad_input},
@@ -16,6 +17,7 @@ static const struct {
     {"signals", test_signals},
     {"locks", test_locks},
     {"markers", test_markers},
+    {"recordings", test_recordings},
     {"conversions", test_conversions},
     {"fallbacks", test_fallbacks},
     {"fit", test_fit},

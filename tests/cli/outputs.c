@@ -116,12 +116,55 @@ static void links_and_pipes_survive_their_outputs(void **state) {
     expect_refusal(4, "/dev/full|No space left", "sinew info bar --report /dev/full --quiet");
 }
 
+/* A limit on the size of files is met like a full disk: said, and nothing stays. */
+static void a_file_that_may_not_grow_is_said(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0, "sinew sample bar --out bar --vertices 1000 --quiet && sinew sample face --out "
+                   "face --vertices 1000 --quiet");
+    static const char *const commands[][2] = {
+        {"x.pc2", "blend bar --steps 9 --out x.pc2"},
+        {"x.glb", "convert bar x.glb"},
+        {"x.png", "render bar/neutral.obj --out x.png"},
+        {"x.csv", "map face face/markers.csv --map-out x.csv"},
+        {"x.gif", "play face face/clip.csv --frames 0-3 --out x.gif"},
+        {"scratch", "sample arm --out x"},
+        {"scratch", "modal bar --poses neutral,bend120 --modes 4 --out x.pc2"},
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char words[100];
+        snprintf(words, sizeof words, "%s|cannot be written: File too large", commands[i][0]);
+        expect_refusal(4, words, "ulimit -f 2; SINEW_CACHE=off sinew %s --quiet", commands[i][1]);
+        assert_int_equal(files_with("x"), 0);
+        assert_int_equal(files_with(".sinew"), 0);
+    }
+}
+
+/* Every name of the same file, and links that lead nowhere. */
+static void hard_links_and_loops_are_seen(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0, "sinew sample bar --out bar --vertices 1000 --quiet && ln bar/neutral.obj "
+                   "hard.obj && ln -s bar same && ln -s b a && ln -s a b && ln -s no/x.json lost");
+    expect_refusal(2, "hard.obj: is an input", "sinew convert bar/neutral.obj hard.obj");
+    expect_refusal(2, "same/neutral.obj: is an input",
+                   "sinew convert bar/neutral.obj same/neutral.obj");
+    expect_refusal(4, "a: cannot be written: Too many levels", "sinew info bar --report a --quiet");
+    expect_refusal(4, "lost: cannot be written: the folder no/ does not exist",
+                   "sinew info bar --report lost --quiet");
+    expect_refusal(4, "/dev/fd/77: cannot be written: Bad file descriptor",
+                   "sinew info bar --report /dev/fd/77 --quiet");
+    expect_code(0, "cmp hard.obj bar/neutral.obj && test -L a -a -L b -a -L lost");
+}
+
 int test_outputs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_output_over_an_input_is_refused_before_the_work),
         cmocka_unit_test(a_scene_cannot_write_over_itself),
         cmocka_unit_test(a_scene_writes_in_its_own_folder),
         cmocka_unit_test(links_and_pipes_survive_their_outputs),
+        cmocka_unit_test(a_file_that_may_not_grow_is_said),
+        cmocka_unit_test(hard_links_and_loops_are_seen),
     };
     return cmocka_run_group_tests_name("outputs", tests, NULL, NULL);
 }

@@ -188,9 +188,13 @@ static void tiny_inputs_cost_little(void **state) {
                 "'time_s,many_b\\n0,0\\n0.1,1\\n' >w.csv");
     expect_code(0, "SINEW_CACHE=off sinew force many_a.obj many_b.obj --curves w.csv --contact all "
                    "--memory-limit 200 --out f.pc2 --quiet");
+    /* side by side: cubes in one place have the same corners, and are joined there */
+    expect_code(
+        0, "for f in a b; do awk '/^v/ {print $1, $2 + int(n++ * 0.125) * 0.001, $3, $4} ; /^f/' "
+           "many_$f.obj >apart_$f.obj; done");
     expect_refusal(3, "1000 separate parts",
-                   "SINEW_CACHE=off sinew modal many_a.obj many_b.obj --body shell --memory-limit "
-                   "200 --out m.pc2");
+                   "SINEW_CACHE=off sinew modal apart_a.obj apart_b.obj --body shell "
+                   "--memory-limit 200 --out m.pc2");
 }
 
 static void a_small_address_space_is_refused_and_does_not_hang(void **state) {
