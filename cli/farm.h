@@ -91,7 +91,7 @@ typedef struct farm {
     farm_cost *costs;
     size_t cost_capacity;
     int cost_count;
-    json_t *cost_index; /* key -> place in costs */
+    json_t *cost_index; /* key -> index in costs */
     farm_task **tasks;  /* submitted and not ended */
     int task_count;
     int first_open;          /* shots before it are done or failed */

@@ -14,7 +14,7 @@
 
 enum { MANIFEST_VERSION = 1, LONGEST_NAME = 100 };
 
-/* A name that is a folder below DIR, whatever the manifest says. */
+/* A name that becomes a folder below DIR, whatever the manifest contains. */
 static bool is_shot_name(const char *name) {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                   "0123456789_-.";

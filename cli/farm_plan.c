@@ -16,7 +16,7 @@
 #include "sinew/job.h"
 
 enum { CHUNKS_PER_WORKER = 2 };
-enum { UNKNOWN_FRAMES = 16 }; /* of a chunk whose cost nobody has measured */
+enum { UNKNOWN_FRAMES = 16 }; /* of a chunk whose cost has not been measured */
 /* Towards the end of the work, chunks become shorter down to these: setting up again must not cost
  * more than waiting for the last process. */
 static const double LEAST_SETUPS_PER_CHUNK = 5, LEAST_OF_CHUNK = 1.0 / 16;

@@ -5,7 +5,7 @@
  * the array before it with `aftercorr`. So element 3 of the second array starts when element 3 of
  * the first has succeeded.
  *
- * What a task came to is in its result file. squeue says what has not ended, and which tasks ended
+ * What a task came to is in its result file. squeue lists what has not ended, and which tasks ended
  * without a result. It remembers jobs for some minutes without any accounting storage; sacct is
  * asked only for the reason of a loss, and may know nothing. Jobs carry a name that is made from
  * the work folder, so that a farm finds the jobs that an earlier one left behind. */
@@ -411,7 +411,7 @@ static void lose(const slurm *s, farm_task *task, const char *why, const char *d
     task->state = FARM_ENDED;
 }
 
-/* What the queue says about a task without a result. */
+/* The state of a task without a result, according to the queue. */
 static void judge(const slurm *s, farm_task *task, const queued *entry) {
     double now = cli_now(), limit = 60 * s->resources->minutes;
     bool orphan = entry && !strcmp(entry->reason, "DependencyNeverSatisfied");
@@ -465,7 +465,7 @@ static sinew_status slurm_poll(void *state, farm_task **tasks, int count, sinew_
 /* ---- opening and closing ----------------------------------------------------------------------
  */
 
-/* Not waited for: it must go on when the farm is interrupted. */
+/* Not waited for: it must continue when the farm is interrupted. */
 static void cancel_all(const slurm *s) {
     char name[LONGEST_WORD];
     snprintf(name, sizeof name, "--name=%s", s->name);
@@ -521,7 +521,7 @@ static void slurm_close(void *state, farm_task **tasks, int count) {
 }
 
 /* MaxArraySize of the cluster. Where it is not told, arrays are as long as Slurm allows unless it
- * was changed, and sbatch says so if that is too much. */
+ * was changed, and sbatch reports if that is too much. */
 static sinew_status find_largest_array(slurm *s, sinew_error *error) {
     static const char name[] = "MaxArraySize";
     const char *const words[] = {"scontrol", "show", "config", NULL};

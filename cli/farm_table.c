@@ -127,7 +127,7 @@ static void list_ranges(const json_t *ranges, char *text, size_t size) {
 static void print_row(const cli_call *call, const json_t *row, int width, bool running) {
     const char *state = text_at(row, "state");
     char frames[80], reason[640];
-    /* A farm that was killed cannot say so itself. */
+    /* A farm that was killed cannot report it. */
     if (!running && (!strcmp(state, "running") || !strcmp(state, "merging"))) state = "stopped";
     list_ranges(json_object_get(row, "not_converged"), frames, sizeof frames);
     snprintf(reason, sizeof reason, "%s%s%s", text_at(row, "reason"), *frames ? "; frames " : "",

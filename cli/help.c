@@ -52,7 +52,8 @@ static void print_option(FILE *out, const cli_option *option) {
     if (option->repeatable) fprintf(out, "%*sMay be repeated.\n", OPTION_COLUMN, "");
 }
 
-/* The first paragraph of a description says what the verb is for; the rest are notes, or NULL. */
+/* The first paragraph of a description explains what the verb is for; the rest are notes, or NULL.
+ */
 static const char *notes_of(const cli_verb *verb) {
     const char *end = strstr(verb->description, "\n\n");
     return end ? end + 2 : NULL;

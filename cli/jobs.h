@@ -28,7 +28,7 @@ sinew_status cli_parameter(cli_call *call, json_t *document, const char *model, 
  * says that the verb has that option. */
 sinew_status cli_add_rig(cli_call *call, json_t *document, bool sized);
 
-/* The scene of a document, which it takes; `name` stands for the file in messages. */
+/* The scene of a document, which it takes; `name` replaces the file name in messages. */
 sinew_status cli_make_scene(cli_call *call, json_t *document, const char *name,
                             sinew_scene **scene);
 /* Makes the scene (takes the document), runs it over --frames, adds its figures to the report and

@@ -50,7 +50,7 @@ static int exit_code(sinew_status status) {
     return EXIT_IO;
 }
 
-/* The one line that says what went wrong. */
+/* The one line that reports what went wrong. */
 static void print_failure(const cli_call *call, sinew_status status) {
     const char *message = call->error.message;
     if (status == SINEW_CANCELLED)
@@ -112,6 +112,8 @@ int main(int count, char **words) {
     /* OpenBLAS starts a thread per core when the library loads it, which is later. Where the
      * address space is limited that can fail; the library uses no more than one anyway. */
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
+    /* A file that would exceed the limit on its size (ulimit -f) is an error like a full disk. */
+    signal(SIGXFSZ, SIG_IGN);
     cli_json_start(NULL, NULL);
     if (count < 2) {
         cli_print_overview(stderr);

@@ -80,7 +80,7 @@ static sinew_status draw_sheet(cli_call *call, const sinew_rig *rig, sinew_frame
     return status;
 }
 
-/* The outputs are written: a sheet that cannot be drawn is no reason to fail. */
+/* The outputs are written: a sheet that cannot be drawn does not make the call fail. */
 void cli_add_sheet(cli_call *call, const sinew_scene *scene, const sinew_job *job) {
     const sinew_rig *rig = sinew_job_rig(job);
     int count = 0;

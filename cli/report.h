@@ -11,7 +11,7 @@ json_t *cli_report_new(const char *verb);
 void cli_report_input(json_t *report, const char *path);
 void cli_report_sizes(json_t *report, int vertices, int triangles);
 void cli_report_warning(json_t *report, const char *line);
-/* What was done without although the result differs by it. */
+/* Something that was missing, so that the result differs. */
 void cli_report_fallback(json_t *report, const char *line);
 /* Takes the reference to `value`. */
 void cli_report_total(json_t *report, const char *name, json_t *value);

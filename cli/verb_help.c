@@ -11,7 +11,7 @@ static sinew_status run(cli_call *call) {
     const cli_verb *verb = NULL;
     if (cli_given(call, "--schema")) {
         if (call->argument_count > 0 || cli_given(call, "--man"))
-            return cli_usage(call, "--schema stands alone");
+            return cli_usage(call, "--schema cannot be combined with anything else");
         char *schema;
         sinew_status status = sinew_scene_schema(&schema, &call->error);
         if (status == SINEW_OK) puts(schema);

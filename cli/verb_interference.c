@@ -47,12 +47,12 @@ typedef struct finding {
 /* ---- words ----------------------------------------------------------------------------------- */
 
 static void say_finding(cli_call *call, const sinew_rig *rig, const finding *f) {
-    char place[96], help[96] = "";
+    char where[96], help[96] = "";
     if (f->pair.region >= 0)
-        snprintf(place, sizeof place, "in %.60s (vertex %d)", rig->regions[f->pair.region].name,
+        snprintf(where, sizeof where, "in %.60s (vertex %d)", rig->regions[f->pair.region].name,
                  f->pair.vertex);
     else
-        snprintf(place, sizeof place, "at vertex %d", f->pair.vertex);
+        snprintf(where, sizeof where, "at vertex %d", f->pair.vertex);
     if (f->tried && f->advice.helps)
         snprintf(help, sizeof help, "; a lock on its %d vertices: %.1f times less, %.0f%% kept",
                  f->advice.vertex_count, f->advice.reduction, 100 * f->advice.kept);
@@ -60,7 +60,7 @@ static void say_finding(cli_call *call, const sinew_rig *rig, const finding *f) 
         snprintf(help, sizeof help, "; no lock helps");
     cli_say(call, "%-20s is disturbed by %-20s %6.2f (back %.2f, cosine %+.2f) %s%s",
             rig->targets[f->pair.disturbed].name, rig->targets[f->pair.disturber].name,
-            f->pair.disturbance, f->pair.reverse, f->pair.cosine, place, help);
+            f->pair.disturbance, f->pair.reverse, f->pair.cosine, where, help);
 }
 
 static json_t *finding_json(const sinew_rig *rig, const finding *f) {
@@ -175,8 +175,8 @@ static sinew_status try_locks(cli_call *call, const sinew_slider_space *space, c
     return SINEW_OK;
 }
 
-static sinew_status look(cli_call *call, const sinew_rig *rig, const sinew_slider_space *space,
-                         const sinew_interference *found) {
+static sinew_status inspect(cli_call *call, const sinew_rig *rig, const sinew_slider_space *space,
+                            const sinew_interference *found) {
     sinew_error *error = &call->error;
     int limit = cli_integer(call, "--top", 12);
     finding *findings = CLI_NEW(finding, limit);
@@ -211,7 +211,7 @@ static sinew_status look(cli_call *call, const sinew_rig *rig, const sinew_slide
     return status;
 }
 
-/* The vertices of the outer skin: what moves inside the mouth or behind the lids disturbs nobody.
+/* The vertices of the outer skin: motion inside the mouth or behind the lids is not visible.
  * None for the whole surface. */
 static sinew_status find_visible(cli_call *call, const sinew_rig *rig, int **vertices, int *count) {
     sinew_anatomy *anatomy;
@@ -257,7 +257,7 @@ static sinew_status run(cli_call *call) {
     if (status == SINEW_OK) {
         cli_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
         cli_report_total(call->report, "targets", json_integer(rig->target_count));
-        status = look(call, rig, space, found);
+        status = inspect(call, rig, space, found);
     }
     sinew_free(vertices);
     sinew_interference_destroy(found);

@@ -335,6 +335,7 @@ static sinew_status run(cli_call *call) {
     if (curves == edit) return cli_usage(call, "needs either --edit or --curves");
     if (curves && cli_given(call, "--corrective"))
         return cli_usage(call, "--corrective needs --edit");
+    if (edit && cli_given(call, "--keep")) return cli_usage(call, "--keep needs --curves");
     if (cli_given(call, "--at") && (edit || cli_given(call, "--from")))
         return cli_usage(call, "--at needs --curves and cannot be combined with --from");
     sinew_error *error = &call->error;

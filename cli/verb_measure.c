@@ -73,7 +73,7 @@ static void say_spread(const cli_call *call, const char *name, const sinew_sprea
             unit, scale * s->p95, unit, scale * s->max, unit);
 }
 
-/* The frame with the largest mean edge distortion stands for the clip. */
+/* The frame with the largest mean edge distortion represents the clip. */
 static void say_worst(cli_call *call, const sinew_frames *frames, const sinew_distortion *d) {
     int worst = 0, pops = 0;
     double mean = 0, drift = NAN, below[3] = {0, 0, 0};

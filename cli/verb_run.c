@@ -38,8 +38,8 @@ static const cli_option options[] = {
     CLI_END,
 };
 
-/* A scene may come from somebody else: without leave it writes in its own folder alone. What the
- * command line says is said by the person at it. */
+/* A scene may come from an untrusted source: it writes only to its own folder unless allowed.
+ * Options on the command line come from the user and are trusted. */
 static sinew_status check_outside(cli_call *call, const sinew_scene *scene) {
     if (cli_given(call, "--allow-outside")) return SINEW_OK;
     const char *path = call->arguments[0];
@@ -206,7 +206,7 @@ static sinew_status run_budget(cli_call *call, const sinew_scene *scene, sinew_j
     return status;
 }
 
-/* Where that does not work, 'sinew merge' says why: the part is sound all the same. */
+/* If that fails, 'sinew merge' reports why; the part is valid all the same. */
 static sinew_status try_merge(cli_call *call, const sinew_scene *scene, sinew_job *job,
                               sinew_status part) {
     sinew_error before = call->error;

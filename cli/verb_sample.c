@@ -65,12 +65,12 @@ static sinew_status write_markers(const folder *f, const sinew_sample_options *c
     sinew_marker_map *map;
     CLI_TRY(sinew_sample_markers(f->name, chosen, &wanted, &markers, &map, error));
     char *take = cli_path_join(f->path, lips ? "lips_markers.csv" : "markers.csv");
-    char *places = cli_path_join(f->path, "markers_map.csv");
-    sinew_status status = take && places ? SINEW_OK : cli_no_memory(error);
+    char *map_path = cli_path_join(f->path, "markers_map.csv");
+    sinew_status status = take && map_path ? SINEW_OK : cli_no_memory(error);
     if (status == SINEW_OK) status = sinew_markers_write(take, markers, error);
-    if (status == SINEW_OK) status = sinew_marker_map_write(places, map, error);
+    if (status == SINEW_OK) status = sinew_marker_map_write(map_path, map, error);
     sinew_free(take);
-    sinew_free(places);
+    sinew_free(map_path);
     sinew_markers_destroy(markers);
     sinew_marker_map_destroy(map);
     return status;
@@ -156,10 +156,10 @@ static sinew_status run(cli_call *call) {
     /* A new folder gets its name when everything is in it. */
     sinew_folder *made = NULL;
     sinew_status status = fresh ? sinew_folder_begin(out, &made, &call->error) : SINEW_OK;
-    const char *place = made ? sinew_folder_path(made) : out;
-    if (status == SINEW_OK) status = sinew_rig_write(place, rig, &call->error);
-    if (status == SINEW_OK && cli_is_folder(place)) {
-        folder f = {call, place, name, rig, strncmp(name, "face", 4) == 0};
+    const char *written = made ? sinew_folder_path(made) : out;
+    if (status == SINEW_OK) status = sinew_rig_write(written, rig, &call->error);
+    if (status == SINEW_OK && cli_is_folder(written)) {
+        folder f = {call, written, name, rig, strncmp(name, "face", 4) == 0};
         status = write_rest(&f, &chosen);
     }
     if (status == SINEW_OK && made)
