@@ -168,7 +168,8 @@ SINEW_API int sinew_figures_count(const sinew_figures *figures);
 SINEW_API const char *sinew_figures_name(const sinew_figures *figures, int index);
 /* False, and NaN, when the last solve gave no number of that name. */
 SINEW_API bool sinew_figures_get(const sinew_figures *figures, const char *name, double *value);
-/* All of them, lists included, as a JSON object; release with sinew_free. */
+/* All of them, lists included, as a JSON object; release with sinew_free. SINEW_NO_MEMORY also when
+ * the last solve succeeded but had no memory for some of its figures. */
 SINEW_API sinew_status sinew_figures_text(const sinew_figures *figures, char **json,
                                           sinew_error *error);
 

@@ -34,12 +34,13 @@ sinew_status sn_solve_frame(sinew_solver *solver, int frame, double *positions,
     input.frame = frame;
     sinew_result result;
     sinew_result_init(&result);
-    sinew_figures figures = {fields};
+    sinew_figures figures = {.fields = fields};
     result.positions = positions;
     if (fields) result.figures = &figures;
     result.status = sinew_solver_solve(solver, &input, &result, monitor, error);
     fill_info(&result, info);
-    return result.status;
+    bool good = result.status == SINEW_OK || result.status == SINEW_NOT_CONVERGED;
+    return good && figures.incomplete ? sn_no_memory(error) : result.status;
 }
 
 /* ---- several at once -------------------------------------------------------------------------
@@ -161,6 +162,7 @@ static sinew_status solve_many(batch *b, int count, sinew_result *results, sinew
     for (int k = 0; k < count; k++) {
         b->slots[k].index = b->start + k;
         fill_info(&results[k], &b->slots[k].info);
+        if (figures[k].incomplete) return sn_no_memory(error);
     }
     return SINEW_OK;
 }

@@ -95,7 +95,7 @@ static sinew_status build(sinew_job *job, const sinew_scene *scene, const sinew_
     job->solver = sinew_session_solver(job->session);
     SN_TRY(sn_outputs_check(job->scene, job->solver, error));
     json_t *built = sn_solver_report(job->solver);
-    bool good = built && !json_object_update(job->report, built);
+    bool good = built && sn_report_complete(job->report) && !json_object_update(job->report, built);
     json_decref(built);
     return good ? SINEW_OK : sn_no_memory(error);
 }
@@ -164,14 +164,14 @@ sinew_status sinew_job_frame(sinew_job *job, int frame, double *positions, sinew
 /* ---- a run ----------------------------------------------------------------------------------- */
 
 static void report_frame(const sinew_frame_info *info, json_t *fields) {
-    json_object_set_new(fields, "time", sn_report_number(info->time));
-    json_object_set_new(fields, "status", json_string(sinew_status_name(info->status)));
-    json_object_set_new(fields, "iterations", json_integer(info->iterations));
-    json_object_set_new(fields, "residual", sn_report_number(info->residual));
-    json_object_set_new(fields, "energy", sn_report_number(info->energy));
-    json_object_set_new(fields, "ms", sn_report_number(1e3 * info->seconds));
-    json_object_set_new(fields, "inverted", json_integer(info->inverted));
-    json_object_set_new(fields, "contacts", json_integer(info->contacts));
+    sn_figure_put(fields, "time", sn_report_number(info->time));
+    sn_figure_put(fields, "status", json_string(sinew_status_name(info->status)));
+    sn_figure_put(fields, "iterations", json_integer(info->iterations));
+    sn_figure_put(fields, "residual", sn_report_number(info->residual));
+    sn_figure_put(fields, "energy", sn_report_number(info->energy));
+    sn_figure_put(fields, "ms", sn_report_number(1e3 * info->seconds));
+    sn_figure_put(fields, "inverted", json_integer(info->inverted));
+    sn_figure_put(fields, "contacts", json_integer(info->contacts));
 }
 
 static void report_weights(const sinew_job *job, int frame, json_t *fields) {
@@ -181,8 +181,8 @@ static void report_weights(const sinew_job *job, int frame, json_t *fields) {
     json_t *map = json_object();
     for (int i = 0; i < rig->slider_count; i++)
         if (weights[i] != rig->sliders[i].rest)
-            json_object_set_new(map, rig->sliders[i].name, sn_report_number(weights[i]));
-    json_object_set_new(fields, "weights", map);
+            sn_figure_put(map, rig->sliders[i].name, sn_report_number(weights[i]));
+    sn_figure_put(fields, "weights", map);
 }
 
 typedef struct totals {
@@ -196,6 +196,7 @@ typedef struct totals {
 static sinew_status take_frame(sinew_job *job, sn_frame *frame, sn_outputs *out, totals *sum,
                                sinew_error *error) {
     double began = sn_work_seconds();
+    sn_figures_lost(); /* by others, before */
     report_frame(&frame->info, frame->fields);
     report_weights(job, frame->index, frame->fields);
     sum->seconds += frame->info.seconds;
@@ -206,6 +207,7 @@ static sinew_status take_frame(sinew_job *job, sn_frame *frame, sn_outputs *out,
     sum->handed_over += device && strcmp(device, "cpu") == 0;
     SN_TRY(sn_outputs_add(out, frame, error));
     sn_report_frame(job->report, json_incref(frame->fields));
+    if (sn_figures_lost()) return sn_no_memory(error);
     sum->output += sn_work_seconds() - began;
     return SINEW_OK;
 }
@@ -287,8 +289,10 @@ static void clear_report(sinew_job *job) {
 /* After the last frame: outputs and report. */
 static sinew_status finish_run(sink *to, int first, int last, const sinew_monitor *monitor,
                                sinew_error *error) {
+    sn_figures_lost(); /* by others, before */
     SN_TRY(sn_outputs_close(to->outputs, to->job->report, monitor, error));
     report_totals(to->job, first, last, &to->sum);
+    if (sn_figures_lost()) return sn_no_memory(error);
     SN_TRY(write_report(to->job, error));
     return unconverged(to->sum.unconverged, last - first + 1, error);
 }

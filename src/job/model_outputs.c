@@ -252,9 +252,9 @@ static void report_inverted(const sn_model_outputs *out, json_t *report,
     json_t *tets = json_array();
     int count = 0;
     for (int e = 0; e < sn_model_outputs_elements(out->solver); e++)
-        if (out->inverted[e] && count++ < MOST) json_array_append_new(tets, json_integer(e));
-    json_object_set_new(report, "new_inverted",
-                        json_pack("{s:i,s:o}", "count", count, "tets", tets));
+        if (out->inverted[e] && count++ < MOST) sn_figure_append(tets, json_integer(e));
+    sn_figure_put(report, "new_inverted",
+                  sn_figure_pack("{s:i,s:o}", "count", count, "tets", tets));
     if (count > 0)
         sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                "%d tets are inside out in some frame and in no key pose; if it shows, lower "

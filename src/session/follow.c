@@ -49,14 +49,14 @@ sinew_status sn_follow_capture(const sn_model_setup *setup, sinew_capture **capt
     SN_TRY(status);
     sinew_capture_info info = {.size = sizeof info};
     sinew_capture_get_info(*capture, &info);
-    json_object_set_new(
+    sn_figure_put(
         setup->report, "take",
-        json_pack("{s:i, s:f, s:i, s:i, s:i, s:i, s:i, s:f, s:b, s:i, s:f, s:f, s:i}", "samples",
-                  info.samples, "rate", info.rate, "markers", info.markers, "used", info.used,
-                  "neutral_sample", info.neutral_sample, "doubtful", info.doubtful, "left_out",
-                  info.left_out, "scale", info.scale, "head_moves", (int)info.head_moves, "filled",
-                  info.filled, "noise", info.noise, "cutoff", info.cutoff, "relabeled",
-                  info.relabeled));
+        sn_figure_pack("{s:i, s:f, s:i, s:i, s:i, s:i, s:i, s:f, s:b, s:i, s:f, s:f, s:i}",
+                       "samples", info.samples, "rate", info.rate, "markers", info.markers, "used",
+                       info.used, "neutral_sample", info.neutral_sample, "doubtful", info.doubtful,
+                       "left_out", info.left_out, "scale", info.scale, "head_moves",
+                       (int)info.head_moves, "filled", info.filled, "noise", info.noise, "cutoff",
+                       info.cutoff, "relabeled", info.relabeled));
     return SINEW_OK;
 }
 
@@ -67,8 +67,7 @@ static void report_held(const sn_model_setup *setup, const sinew_fit_slider *cho
     int count = 0;
     for (int s = 0; s < rig->slider_count; s++) {
         if (choice[s] == SINEW_FIT_SLIDER_SOLVED) continue;
-        json_object_set_new(held, rig->sliders[s].name,
-                            json_string(sinew_fit_slider_reason(choice[s])));
+        sn_figure_put(held, rig->sliders[s].name, json_string(sinew_fit_slider_reason(choice[s])));
         if (choice[s] == SINEW_FIT_SLIDER_EXCLUDED) continue;
         size_t used = strlen(names);
         if (used + strlen(rig->sliders[s].name) + 8 < sizeof names)
@@ -77,9 +76,9 @@ static void report_held(const sn_model_setup *setup, const sinew_fit_slider *cho
             strcat(names, ", ...");
         count++;
     }
-    json_object_set_new(setup->report, "sliders",
-                        json_pack("{s:i, s:o}", "solved",
-                                  rig->slider_count - (int)json_object_size(held), "held", held));
+    sn_figure_put(setup->report, "sliders",
+                  sn_figure_pack("{s:i, s:o}", "solved",
+                                 rig->slider_count - (int)json_object_size(held), "held", held));
     if (count > 0)
         sn_log(setup->monitor, SINEW_LOG_LEVEL_INFO,
                "%d sliders that the markers do not observe are held: %s", count, names);
@@ -177,11 +176,11 @@ void sn_follow_finish(sn_follow *follow, const sn_ask *ask, double *positions, j
         sinew_rigid_apply(&motion, follow->rig->neutral->vertex_count, positions);
     }
     if (!fields) return;
-    json_object_set_new(fields, "markers_seen", json_integer(seen));
-    json_object_set_new(fields, "marker_error", sn_report_number(seen ? sqrt(sum / seen) : NAN));
+    sn_figure_put(fields, "markers_seen", json_integer(seen));
+    sn_figure_put(fields, "marker_error", sn_report_number(seen ? sqrt(sum / seen) : NAN));
     if (!follow->truth) return;
     bool beyond;
     double error = truth_error(follow->truth, ask->time, positions, &beyond);
-    json_object_set_new(fields, "truth_error", sn_report_number(error));
-    if (beyond) json_object_set_new(fields, "beyond_truth", json_true());
+    sn_figure_put(fields, "truth_error", sn_report_number(error));
+    if (beyond) sn_figure_put(fields, "beyond_truth", json_true());
 }

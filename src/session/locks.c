@@ -224,7 +224,7 @@ sinew_status sn_locks_correct(const sn_session_locks *locks, double *positions, 
     double strain;
     if (!locks->locks || !locks->corrective) return SINEW_OK;
     SN_TRY(sinew_locks_correct(locks->locks, positions, &strain, NULL, error));
-    if (fields) json_object_set_new(fields, "corrective_strain", sn_report_number(strain));
+    if (fields) sn_figure_put(fields, "corrective_strain", sn_report_number(strain));
     return SINEW_OK;
 }
 

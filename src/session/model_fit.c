@@ -94,10 +94,9 @@ static sinew_status report_condition(const sn_model_setup *setup, const sinew_fi
     json_t *sliders = json_object_get(setup->report, "sliders"), *weakest = json_array();
     for (int i = 0; i < 4; i++)
         if (summary.weakest[i] >= 0)
-            json_array_append_new(weakest,
-                                  json_string(setup->rig->sliders[summary.weakest[i]].name));
-    json_object_set_new(sliders, "condition", sn_report_number(summary.condition));
-    json_object_set_new(sliders, "weakest", weakest);
+            sn_figure_append(weakest, json_string(setup->rig->sliders[summary.weakest[i]].name));
+    sn_figure_put(sliders, "condition", sn_report_number(summary.condition));
+    sn_figure_put(sliders, "weakest", weakest);
     return SINEW_OK;
 }
 
@@ -145,7 +144,12 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
     sn_model_setup own = *setup;
     own.report = json_object();
     if (!own.report) return sn_no_memory(error);
+    sn_figures_lost(); /* by others, before */
     sinew_status status = make_fit(&own, m->follow.map, &fit, error);
+    if (status == SINEW_OK && sn_figures_lost()) {
+        sinew_fit_destroy(fit);
+        status = sn_no_memory(error);
+    }
     if (status != SINEW_OK) {
         json_decref(own.report);
         return status;
@@ -185,7 +189,10 @@ static sinew_status create(const sn_model_setup *setup, const void *structure, v
 }
 
 static void describe(const void *model, json_t *report) {
-    json_object_update(report, ((const fit_model *)model)->report);
+    const char *name;
+    json_t *value;
+    json_object_foreach(((const fit_model *)model)->report, name, value)
+        sn_figure_put(report, name, json_incref(value));
 }
 
 /* Each frame starts from the one before: `smooth` means it, and it is nearest. */
@@ -213,9 +220,9 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     }
     sn_follow_finish(&m->follow, ask, positions, fields);
     if (!fields) return SINEW_OK;
-    json_object_set_new(fields, "marker_error_bare", sn_report_number(figures.marker_error));
-    json_object_set_new(fields, "outliers", json_integer(figures.outliers));
-    json_object_set_new(fields, "weights", sn_report_numbers(m->rig->slider_count, m->weights));
+    sn_figure_put(fields, "marker_error_bare", sn_report_number(figures.marker_error));
+    sn_figure_put(fields, "outliers", json_integer(figures.outliers));
+    sn_figure_put(fields, "weights", sn_report_numbers(m->rig->slider_count, m->weights));
     return SINEW_OK;
 }
 

@@ -219,16 +219,16 @@ static sinew_status estimate_stiffness(const sn_model_setup *setup, sn_force_str
     if (info.uniform)
         sn_log(setup->monitor, SINEW_LOG_LEVEL_WARNING,
                "stiffness: a map gains nothing on unseen shapes; the whole face gets one factor");
-    json_object_set_new(
-        setup->report, "stiffness",
-        json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:f, s:f, s:b, s:f}",
-                  "shapes", info.examples, "iterations", info.iterations, "rest_error_default",
-                  info.rest_error_default, "rest_error", info.rest_error, "rest_error_worst",
-                  info.rest_error_worst, "unseen_default", info.unseen_default, "unseen_uniform",
-                  info.unseen_uniform, "unseen_map", info.unseen_map, "uniform", info.uniform,
-                  "stretch_least", info.stretch_least, "stretch_most", info.stretch_most,
-                  "bend_least", info.bend_least, "bend_most", info.bend_most, "from_cache",
-                  info.from_cache, "seconds", info.seconds));
+    sn_figure_put(setup->report, "stiffness",
+                  sn_figure_pack(
+                      "{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:f, s:f, s:b, s:f}",
+                      "shapes", info.examples, "iterations", info.iterations, "rest_error_default",
+                      info.rest_error_default, "rest_error", info.rest_error, "rest_error_worst",
+                      info.rest_error_worst, "unseen_default", info.unseen_default,
+                      "unseen_uniform", info.unseen_uniform, "unseen_map", info.unseen_map,
+                      "uniform", info.uniform, "stretch_least", info.stretch_least, "stretch_most",
+                      info.stretch_most, "bend_least", info.bend_least, "bend_most", info.bend_most,
+                      "from_cache", info.from_cache, "seconds", info.seconds));
     return SINEW_OK;
 }
 
@@ -251,13 +251,13 @@ static sinew_status find_stiffness(const sn_model_setup *setup, sn_force_structu
 static void report_structure(const sn_model_setup *setup, const sinew_force *force) {
     sinew_force_info s = {.size = sizeof s};
     sinew_force_get_info(force, &s);
-    json_object_set_new(setup->report, "sheet",
-                        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "edges",
-                                  s.edge_count, "held_vertices", s.fixed_count, "targets",
-                                  s.target_count, "empty_targets", s.empty_count, "markers",
-                                  s.marker_count, "contact_triangles", s.contact_triangles,
-                                  "contact_dropped", s.contact_dropped, "over_skull", s.over_skull,
-                                  "diagonal", s.diagonal, "seconds", s.seconds));
+    sn_figure_put(setup->report, "sheet",
+                  sn_figure_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "edges",
+                                 s.edge_count, "held_vertices", s.fixed_count, "targets",
+                                 s.target_count, "empty_targets", s.empty_count, "markers",
+                                 s.marker_count, "contact_triangles", s.contact_triangles,
+                                 "contact_dropped", s.contact_dropped, "over_skull", s.over_skull,
+                                 "diagonal", s.diagonal, "seconds", s.seconds));
 }
 
 static void key(const sn_model_setup *setup, sinew_hash *hash) {
@@ -478,18 +478,18 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     bool followed = follows(m, ask);
     if (followed) sn_follow_finish(&m->follow, ask, positions, fields);
     if (!fields) return figures.status;
-    json_object_set_new(fields, "in_span", sn_report_number(figures.in_span));
-    json_object_set_new(fields, "out_of_span", sn_report_number(figures.out_of_span));
-    json_object_set_new(fields, "cut", sn_report_number(figures.cut));
+    sn_figure_put(fields, "in_span", sn_report_number(figures.in_span));
+    sn_figure_put(fields, "out_of_span", sn_report_number(figures.out_of_span));
+    sn_figure_put(fields, "cut", sn_report_number(figures.cut));
     if (m->obstacles.count + ask->obstacle_count > 0)
-        json_object_set_new(fields, "pressed", json_integer(figures.pressed));
+        sn_figure_put(fields, "pressed", json_integer(figures.pressed));
     if (figures.released > 0)
-        json_object_set_new(fields, "contact_released", json_integer(figures.released));
+        sn_figure_put(fields, "contact_released", json_integer(figures.released));
     if (followed) {
-        json_object_set_new(fields, "marker_error_bare", sn_report_number(figures.marker_error));
-        json_object_set_new(fields, "outliers", json_integer(figures.outliers));
-        json_object_set_new(fields, "weights",
-                            sn_report_numbers(m->rig->slider_count, sn_model_force_weights(m)));
+        sn_figure_put(fields, "marker_error_bare", sn_report_number(figures.marker_error));
+        sn_figure_put(fields, "outliers", json_integer(figures.outliers));
+        sn_figure_put(fields, "weights",
+                      sn_report_numbers(m->rig->slider_count, sn_model_force_weights(m)));
     }
     return figures.status;
 }

@@ -197,24 +197,25 @@ static void describe(const void *model, json_t *report) {
     sinew_modal_motion_info motion = about_motion(m->clip);
     const sn_modal_keys *list = sn_modal_clip_keys(m->clip);
     for (int i = 0; i < info.modes; i++)
-        json_array_append_new(
-            modes, json_pack("{s:f,s:[f,f],s:f,s:f,s:f}", "frequency_hz", motion.frequency[i],
-                             "moving_hz", motion.moving[2 * i], motion.moving[2 * i + 1],
-                             "moving_share", motion.moving_share[i], "damping_ratio",
-                             motion.damping[i], "lambda", info.lambda[i]));
+        sn_figure_append(
+            modes, sn_figure_pack("{s:f,s:[f,f],s:f,s:f,s:f}", "frequency_hz", motion.frequency[i],
+                                  "moving_hz", motion.moving[2 * i], motion.moving[2 * i + 1],
+                                  "moving_share", motion.moving_share[i], "damping_ratio",
+                                  motion.damping[i], "lambda", info.lambda[i]));
     for (int k = 0; !list->at_rest && k < list->count; k++)
-        json_array_append_new(keys, json_pack("{s:f,s:f,s:i}", "time", list->times[k], "captured",
+        sn_figure_append(keys, sn_figure_pack("{s:f,s:f,s:i}", "time", list->times[k], "captured",
                                               motion.captured[k], "inverted", motion.inverted[k]));
-    json_object_set_new(report, "body",
-                        json_pack("{s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:f,s:f,s:b,s:f}", "kind",
-                                  bodies[info.body], "why", info.why, "choice", info.choice,
-                                  "links", info.links, "vertices", info.body_vertices, "elements",
-                                  info.elements, "parts", info.components, "mode_residual",
-                                  info.residual, "mode_seconds", info.seconds, "from_cache",
-                                  info.from_cache, "leftover", motion.leftover));
-    json_object_set_new(report, "amplitude_scale", json_real(sn_modal_clip_moves(m->clip)->damped));
-    json_object_set_new(report, "modes", modes);
-    json_object_set_new(report, "keys", keys);
+    sn_figure_put(report, "body",
+                  sn_figure_pack("{s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:f,s:f,s:b,s:f}", "kind",
+                                 bodies[info.body], "why", info.why, "choice", info.choice, "links",
+                                 info.links, "vertices", info.body_vertices, "elements",
+                                 info.elements, "parts", info.components, "mode_residual",
+                                 info.residual, "mode_seconds", info.seconds, "from_cache",
+                                 info.from_cache, "leftover", motion.leftover));
+    sn_figure_put(report, "amplitude_scale",
+                  sn_report_number(sn_modal_clip_moves(m->clip)->damped));
+    sn_figure_put(report, "modes", modes);
+    sn_figure_put(report, "keys", keys);
 }
 
 static sinew_status share_device(sn_gpu *gpu, const void *structure, void **frames,
@@ -351,16 +352,16 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     }
     if (status != SINEW_OK) return status;
     if (fields && m->device.choice)
-        json_object_set_new(fields, "device", json_string(m->state->rebuilt ? "gpu" : "cpu"));
+        sn_figure_put(fields, "device", json_string(m->state->rebuilt ? "gpu" : "cpu"));
     sinew_modal_info body = sn_modal_body_info(m->modal);
     result->inverted = sinew_modal_inverted(motion, m->state);
     m->listed_count = result->inverted == 0
                           ? 0
                           : sinew_modal_new_inverted(motion, m->state, body.elements, m->listed);
     if (fields) {
-        json_object_set_new(fields, "new_inverted", json_integer(m->listed_count));
+        sn_figure_put(fields, "new_inverted", json_integer(m->listed_count));
         sinew_modal_motion_weights(motion, ask->time, m->weights);
-        json_object_set_new(fields, "z", sn_report_numbers(body.modes, m->weights));
+        sn_figure_put(fields, "z", sn_report_numbers(body.modes, m->weights));
     }
     return SINEW_OK;
 }

@@ -8,6 +8,7 @@
 #include "session/holds.h"
 #include "session/model.h"
 #include "session/parameters.h"
+#include "session/report.h"
 #include "session/scene.h"
 #include "sinew/rotation.h"
 
@@ -116,7 +117,7 @@ static sinew_status build(const sn_model_setup *setup, void **structure, sinew_e
         sinew_rotation_state_destroy(trial.state);
     }
     if (status == SINEW_OK && hold)
-        json_object_set_new(setup->report, "held", json_integer(options.hold_count));
+        sn_figure_put(setup->report, "held", json_integer(options.hold_count));
     if (status != SINEW_OK)
         sinew_rotation_destroy(rotation);
     else
@@ -153,7 +154,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     if (m->device.gpu && !on_device) sn_device_hand_over(&m->device, why.message, monitor);
     if (!on_device) sinew_rotation_evaluate(m->rotation, m->state, ask->weights, positions);
     if (fields && m->device.choice)
-        json_object_set_new(fields, "device", json_string(on_device ? "gpu" : "cpu"));
+        sn_figure_put(fields, "device", json_string(on_device ? "gpu" : "cpu"));
     return SINEW_OK;
 }
 

@@ -196,36 +196,36 @@ static void report_network(const sinew_spring *spring, const sn_model_setup *set
     sinew_spring_get_info(spring, &s);
     json_t *kinds = json_object(), *terms = json_array(), *report = setup->report;
     for (int k = 0; k < SINEW_SPRING_KIND_COUNT; k++)
-        json_object_set_new(kinds, sinew_spring_kind_name(k), json_integer(s.kind_count[k]));
-    json_object_set_new(report, "network",
-                        json_pack("{s:i,s:i,s:i,s:o,s:i,s:i,s:i,s:i,s:i,s:f,s:f}", "vertices",
-                                  s.vertex_count, "surface", s.surface_count, "springs",
-                                  s.spring_count, "kinds", kinds, "tets", s.tet_count, "parts",
-                                  s.component_count, "isolated", s.isolated_count, "held",
-                                  s.fixed_count, "pose_inverted", s.pose_inverted,
-                                  "bytes_per_vertex", s.bytes_per_vertex, "seconds", s.seconds));
-    json_object_set_new(report, "interior", json_string(s.interior));
-    json_object_set_new(report, "boundary", json_string(boundaries[s.boundary]));
+        sn_figure_put(kinds, sinew_spring_kind_name(k), json_integer(s.kind_count[k]));
+    sn_figure_put(report, "network",
+                  sn_figure_pack("{s:i,s:i,s:i,s:o,s:i,s:i,s:i,s:i,s:i,s:f,s:f}", "vertices",
+                                 s.vertex_count, "surface", s.surface_count, "springs",
+                                 s.spring_count, "kinds", kinds, "tets", s.tet_count, "parts",
+                                 s.component_count, "isolated", s.isolated_count, "held",
+                                 s.fixed_count, "pose_inverted", s.pose_inverted,
+                                 "bytes_per_vertex", s.bytes_per_vertex, "seconds", s.seconds));
+    sn_figure_put(report, "interior", json_string(s.interior));
+    sn_figure_put(report, "boundary", json_string(boundaries[s.boundary]));
     if (s.pull_stiffness > 0)
-        json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "pull_to_blend", "epsilon",
+        sn_figure_append(terms, sn_figure_pack("{s:s,s:f,s:f}", "name", "pull_to_blend", "epsilon",
                                                sn_scene_number(setup->scene, "pull_to_blend"),
                                                "stiffness", s.pull_stiffness));
     double c_v = sn_scene_number(setup->scene, "volume");
     if (s.volume_stiffness > 0)
-        json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "volume", "c_v", c_v,
+        sn_figure_append(terms, sn_figure_pack("{s:s,s:f,s:f}", "name", "volume", "c_v", c_v,
                                                "stiffness", s.volume_stiffness));
     if (s.altitude_stiffness > 0)
-        json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "altitudes", "c_a",
+        sn_figure_append(terms, sn_figure_pack("{s:s,s:f,s:f}", "name", "altitudes", "c_a",
                                                sn_scene_number(setup->scene, "altitude"),
                                                "stiffness", s.altitude_stiffness));
     sinew_spring_options options;
     read_options(setup->scene, &options);
     if (options.guide > 0)
-        json_array_append_new(
-            terms,
-            json_pack("{s:s,s:f,s:f}", "name", "directions", "beta", options.guide, "stiffness",
-                      options.guide * options.kappa[SINEW_SPRING_KIND_STRUCTURE]));
-    json_object_set_new(report, "terms", terms);
+        sn_figure_append(
+            terms, sn_figure_pack("{s:s,s:f,s:f}", "name", "directions", "beta", options.guide,
+                                  "stiffness",
+                                  options.guide * options.kappa[SINEW_SPRING_KIND_STRUCTURE]));
+    sn_figure_put(report, "terms", terms);
     if (s.note[0]) sn_report_warning(report, s.note);
 }
 
@@ -590,27 +590,27 @@ static void list_new_inverted(const spring_model *m, json_t *fields) {
     json_t *list = json_array();
     for (int k = 0; k < count && k < MOST; k++) {
         const int *t = tets + 5 * k;
-        json_array_append_new(list, json_pack("[i,i,i,i,i]", t[0], t[1], t[2], t[3], t[4]));
+        sn_figure_append(list, sn_figure_pack("[i,i,i,i,i]", t[0], t[1], t[2], t[3], t[4]));
     }
-    json_object_set_new(fields, "new_inverted_tets", list);
+    sn_figure_put(fields, "new_inverted_tets", list);
 }
 
 static void report_frame(const spring_model *m, const sn_ask *ask, const sinew_spring_frame_info *s,
                          json_t *fields) {
-    json_object_set_new(fields, "weights", sn_report_numbers(m->rig->slider_count, ask->weights));
-    json_object_set_new(fields, "inner_iterations", json_integer(s->inner_iterations));
-    json_object_set_new(fields, "factorizations", json_integer(s->factorizations));
-    json_object_set_new(fields, "extrapolated", json_boolean(s->extrapolated));
-    json_object_set_new(fields, "time_limited", json_boolean(s->time_limited));
-    json_object_set_new(fields, "clamped", json_integer(s->clamped));
-    json_object_set_new(fields, "new_inverted", json_integer(s->new_inverted));
+    sn_figure_put(fields, "weights", sn_report_numbers(m->rig->slider_count, ask->weights));
+    sn_figure_put(fields, "inner_iterations", json_integer(s->inner_iterations));
+    sn_figure_put(fields, "factorizations", json_integer(s->factorizations));
+    sn_figure_put(fields, "extrapolated", json_boolean(s->extrapolated));
+    sn_figure_put(fields, "time_limited", json_boolean(s->time_limited));
+    sn_figure_put(fields, "clamped", json_integer(s->clamped));
+    sn_figure_put(fields, "new_inverted", json_integer(s->new_inverted));
     if (s->new_inverted > 0) list_new_inverted(m, fields);
-    json_object_set_new(fields, "flipped", json_integer(s->flipped));
+    sn_figure_put(fields, "flipped", json_integer(s->flipped));
     if (m->obstacles.count + ask->obstacle_count == 0 && !m->settings.self_contact) return;
-    json_object_set_new(fields, "rounds", json_integer(s->rounds));
-    json_object_set_new(fields, "depth", sn_report_number(s->depth));
-    json_object_set_new(fields, "pose_depth", sn_report_number(s->pose_depth));
-    json_object_set_new(fields, "adhesion", sn_report_number(s->adhesion));
+    sn_figure_put(fields, "rounds", json_integer(s->rounds));
+    sn_figure_put(fields, "depth", sn_report_number(s->depth));
+    sn_figure_put(fields, "pose_depth", sn_report_number(s->pose_depth));
+    sn_figure_put(fields, "adhesion", sn_report_number(s->adhesion));
 }
 
 static sinew_past past(const void *model, int *run) {
@@ -672,7 +672,7 @@ static void fill_result(const spring_model *m, const sn_ask *ask,
     result->time_limited = solved->time_limited;
     if (fields) report_frame(m, ask, solved, fields);
     if (fields && m->device.choice)
-        json_object_set_new(fields, "device", json_string(on_device ? "gpu" : "cpu"));
+        sn_figure_put(fields, "device", json_string(on_device ? "gpu" : "cpu"));
 }
 
 /* Pins that the input places are those of the scene, not vertices that are held. */

@@ -354,7 +354,9 @@ static sinew_status update_structure(update *u, sinew_error *error) {
     sn_model_setup setup = setup_of(u);
     setup.report = b->report;
     sinew_status status = b->report ? SINEW_OK : sn_no_memory(error);
+    sn_figures_lost(); /* by others, before */
     if (status == SINEW_OK && u->kind->build) status = u->kind->build(&setup, &b->structure, error);
+    if (status == SINEW_OK && sn_figures_lost()) status = sn_no_memory(error);
     if (status == SINEW_OK) status = check_dropped(error);
     if (status != SINEW_OK) {
         release_built(b);
@@ -562,17 +564,17 @@ const sinew_modal_motion *sinew_solver_modal_motion(const sinew_solver *solver) 
 json_t *sn_solver_report(const sinew_solver *solver) {
     json_t *report = json_object();
     if (!report || !solver->model) return report;
+    sn_figures_lost(); /* by others, before */
     const sinew_rig *rig = sinew_solver_rig(solver);
     const built *b = solver->structure->object;
-    json_object_set_new(report, "model", json_string(solver->kind->about.name));
-    json_object_set_new(report, "vertices", json_integer(rig->neutral->vertex_count));
-    json_object_set_new(report, "triangles", json_integer(rig->neutral->triangle_count));
-    if (json_object_update(report, b->report)) {
-        json_decref(report);
-        return NULL;
-    }
+    sn_figure_put(report, "model", json_string(solver->kind->about.name));
+    sn_figure_put(report, "vertices", json_integer(rig->neutral->vertex_count));
+    sn_figure_put(report, "triangles", json_integer(rig->neutral->triangle_count));
+    bool good = !json_object_update(report, b->report);
     if (solver->kind->describe) solver->kind->describe(solver->model, report);
-    return report;
+    if (!sn_figures_lost() && good) return report;
+    json_decref(report);
+    return NULL;
 }
 
 const void *sn_solver_structure(const sinew_solver *solver) {

@@ -86,6 +86,7 @@ bool sinew_figures_get(const sinew_figures *figures, const char *name, double *v
 
 sinew_status sinew_figures_text(const sinew_figures *figures, char **json, sinew_error *error) {
     SN_REQUIRE(figures && json, error);
+    if (figures->incomplete) return sn_no_memory(error);
     *json = sn_json_dump(figures->fields, JSON_COMPACT | JSON_REAL_PRECISION(17));
     return *json ? SINEW_OK : sn_no_memory(error);
 }

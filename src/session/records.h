@@ -3,11 +3,13 @@
 #define SN_SESSION_RECORDS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "sinew/model.h"
 
 struct sinew_figures {
     json_t *fields;
+    bool incomplete; /* memory ran out while the frame, which is right, was described */
 };
 
 #endif

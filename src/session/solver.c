@@ -237,7 +237,7 @@ static sinew_status check_shape(sinew_solver *s, const sn_ask *ask, double *posi
     s->next = ask->frame >= 0 ? ask->frame + 1 : -1;
     if (s->floor) {
         double depth = sn_floor_lift(s->floor->object, s->floor_work, positions);
-        if (fields) json_object_set_new(fields, "lifted", sn_report_number(depth));
+        sn_figure_put(fields, "lifted", sn_report_number(depth));
     }
     sinew_status corrected = sn_locks_correct(&s->locks, positions, fields, error);
     if (corrected != SINEW_OK) status = corrected;
@@ -394,7 +394,9 @@ static sinew_status solve(sinew_solver *s, const sinew_input *input, sinew_resul
     if (sn_cancelled(watched)) status = sn_fail(error, SINEW_CANCELLED, "cancelled");
     if (status == SINEW_OK && ask.frame >= 0)
         status = catch_up(s, ask.frame, &kept, watched, error);
+    sn_figures_lost(); /* by others, before */
     if (status == SINEW_OK) status = solve_one(s, &ask, positions, result, fields, watched, error);
+    if (fields) result->figures->incomplete = sn_figures_lost();
     sn_monitor_leave(before);
     bool good = status == SINEW_OK || status == SINEW_NOT_CONVERGED;
     if (!good && kept) {
@@ -440,6 +442,7 @@ static sinew_status solve_asked(sinew_solver *s, int count, const sn_ask *asks, 
     double began = sn_now();
     sinew_input input;
     sinew_input_init(&input);
+    sn_figures_lost(); /* by others, before */
     const sinew_monitor *before = sn_monitor_enter(monitor);
     sinew_status status =
         sn_cancelled(monitor)
@@ -452,6 +455,9 @@ static sinew_status solve_asked(sinew_solver *s, int count, const sn_ask *asks, 
         finish(s, &input, r->positions, r);
         r->seconds = (sn_now() - began) / count;
     }
+    bool lost = sn_figures_lost(); /* whose does not matter: all are refused */
+    for (int k = 0; k < count; k++)
+        if (fields[k]) results[k].figures->incomplete = lost;
     sn_monitor_leave(before);
     return status;
 }

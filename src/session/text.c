@@ -85,7 +85,11 @@ static sinew_status finish(json_t *value, const char *text, char **json, sinew_e
 
 static json_t *list(int count, const double *values) {
     json_t *array = json_array();
-    for (int i = 0; i < count; i++) json_array_append_new(array, json_real(values[i]));
+    for (int i = 0; i < count; i++)
+        if (json_array_append_new(array, json_real(values[i]))) {
+            json_decref(array);
+            return NULL;
+        }
     return array;
 }
 
@@ -110,6 +114,13 @@ sinew_status sinew_text_weights(const char *text, char **json, sinew_error *erro
     return finish(map, whole, json, error);
 }
 
+/* The object with one more value, whose reference it takes; NULL: no memory. */
+static json_t *with(json_t *object, const char *key, json_t *value) {
+    if (!json_object_set_new(object, key, value)) return object;
+    json_decref(object);
+    return NULL;
+}
+
 static json_t *primitive(const sn_obstacle_form *form) {
     static const struct {
         const char *shape, *first, *second; /* points */
@@ -122,9 +133,8 @@ static json_t *primitive(const sn_obstacle_form *form) {
     const char *second = keys[form->shape].second;
     json_t *o = json_pack("{s:s, s:o}", "shape", keys[form->shape].shape, keys[form->shape].first,
                           list(3, form->values));
-    if (second) json_object_set_new(o, second, list(3, form->values + 3));
-    if (keys[form->shape].radius)
-        json_object_set_new(o, "radius", json_real(form->values[second ? 6 : 3]));
+    if (second) o = with(o, second, list(3, form->values + 3));
+    if (keys[form->shape].radius) o = with(o, "radius", json_real(form->values[second ? 6 : 3]));
     return o;
 }
 
@@ -175,7 +185,7 @@ sinew_status sinew_text_pull(const char *text, char **json, sinew_error *error) 
         return sn_fail(error, SINEW_BAD_INPUT, "pull '%.200s': expected VERTEX=x,y,z[:stiffness]",
                        text);
     json_t *pull = json_pack("{s:I, s:o}", "vertex", (json_int_t)vertex, "to", list(3, to));
-    if (soft) json_object_set_new(pull, "stiffness", json_real(stiffness));
+    if (soft) pull = with(pull, "stiffness", json_real(stiffness));
     return finish(pull, text, json, error);
 }
 
@@ -207,6 +217,6 @@ sinew_status sinew_text_lock(const char *text, char **json, sinew_error *error) 
     size_t length = axes ? (size_t)(last - select) : strlen(select);
     json_t *lock =
         json_pack("{s:s%, s:s%}", "name", text, (size_t)(colon - text), "select", select, length);
-    if (lock && axes) json_object_set_new(lock, "axes", json_string(last + 1));
+    if (axes) lock = with(lock, "axes", json_string(last + 1));
     return finish(lock, text, json, error);
 }

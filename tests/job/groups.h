@@ -8,4 +8,5 @@ int test_locale(void);
 int test_locks(void);
 int test_modal(void);
 int test_parts(void);
+int test_reports(void);
 #endif
