@@ -162,6 +162,17 @@ static void caches_larger_than_memory_are_read_frame_by_frame(void **state) {
     expect_code(0, "truncate -s 288000032 big.pc2");
     const run_result *r = expect_code(0, "sinew info big.pc2 --memory-limit 40");
     assert_non_null(strstr(r->out, "24 frames of 1000000 vertices"));
+    assert_non_null(strstr(r->out, "the numbers of 5 of its frames were checked"));
+    /* the first and the last are among them: a NaN as the very last number */
+    expect_code(0, "cp big.pc2 nan.pc2 && printf '\\000\\000\\300\\177' | dd of=nan.pc2 bs=1 "
+                   "seek=288000028 conv=notrunc status=none");
+    expect_refusal(3, "nan.pc2", "sinew info nan.pc2");
+    /* 4.8 GB of a triangle, most of it a hole */
+    write_bytes("long.pc2", "POINTCACHE2\0\1\0\0\0\3\0\0\0\0\0\0\0\0\0\200\77\125\201\362\7", 32);
+    expect_code(0, "truncate -s 4800000020 long.pc2");
+    r = expect_code(0, "sinew info long.pc2 --report long.json && grep -c '\"frames_checked\": "
+                       "16384' long.json");
+    assert_non_null(strstr(r->out, "133333333 frames of 3 vertices"));
     expect_code(0, "sinew convert big.pc2 big.mdd --memory-limit 120 --quiet && sinew info big.mdd "
                    "--memory-limit 40 --quiet");
     expect_refusal(4, "out of memory: the limit is 40 MB",
