@@ -62,6 +62,7 @@ static double combined(const json_t *rule, const double *u, int count) {
         product *= u[i], lowest = fmin(lowest, u[i]), sum += pow(u[i], -4);
     const char *name = json_string_value(json_object_get(rule, "rule"));
     if (strcmp(name, "polynomial") == 0) return total;
+    if (strcmp(name, "hinge") == 0) return fmax(total - 1, 0);
     if (strcmp(name, "multiply") == 0) return product;
     return strcmp(name, "lowest") == 0 || lowest <= 0 ? lowest : pow(sum / count, -0.25);
 }
@@ -88,7 +89,7 @@ static void evaluate(const json_t *table, const double *weights, double *result)
     }
 }
 
-/* The table of a rig with in-betweens, products and a polynomial, against the library. */
+/* The table of a rig with in-betweens and every rule, against the library. */
 static int compare(void) {
     sinew_error error;
     sinew_rig *rig;
@@ -100,6 +101,7 @@ static int compare(void) {
     const int vertex = 1, drivers[] = {0, 1};
     const double delta[] = {0, 1, 0};
     const sinew_term terms[] = {{0.5, {0}, {3}}, {-1.5, {0, 1}, {1, 2}}};
+    const sinew_term touch[] = {{0.9, {0}, {1}}, {0.7, {1}, {1}}};
     sinew_rig_add_inbetween(rig, "some", 0, 0.3, 1, &vertex, delta, &error);
     sinew_rig_add_inbetween(rig, "most", 0, 0.7, 1, &vertex, delta, &error);
     sinew_rig_add_combination(rig, "both", SINEW_COMBINE_MULTIPLY, 2, drivers, 1, &vertex, delta,
@@ -107,6 +109,7 @@ static int compare(void) {
     sinew_rig_add_combination(rig, "soft", SINEW_COMBINE_SMOOTH_LOWEST, 2, drivers, 1, &vertex,
                               delta, &error);
     sinew_rig_add_polynomial(rig, "curve", 2, drivers, 2, terms, 1, &vertex, delta, &error);
+    sinew_rig_add_hinge(rig, "touch", 2, drivers, 2, touch, 1, &vertex, delta, &error);
     if (sinew_drivers_write("example_drivers.json", rig, &error) != SINEW_OK) return 1;
     json_t *table = json_load_file("example_drivers.json", 0, NULL);
     double *weights = calloc((size_t)rig->slider_count, sizeof *weights), most = 0;

@@ -26,7 +26,9 @@ function polynomial(terms, u) {
   return sum
 }
 
-function combined(rule, u) {
+function combined({ rule, terms }, u) {
+  if (rule === 'polynomial') return polynomial(terms, u)
+  if (rule === 'hinge') return Math.max(polynomial(terms, u) - 1, 0)
   if (rule === 'multiply') return u.reduce((product, value) => product * value, 1)
   const least = Math.min(...u)
   if (rule === 'lowest' || least <= 0) return least
@@ -45,8 +47,7 @@ export function evaluate(table, weights) {
   }
   for (const c of table.combinations) {
     const unit = (d) => Math.max((value[d] - rest[d]) / (1 - rest[d] || 1), 0)
-    const u = c.drivers.map(unit)
-    result[c.target] = c.rule === 'polynomial' ? polynomial(c.terms, u) : combined(c.rule, u)
+    result[c.target] = combined(c, c.drivers.map(unit))
   }
   return result
 }

@@ -30,7 +30,11 @@ def polynomial(terms, u):
     return total
 
 
-def combined(rule, u):
+def combined(rule, terms, u):
+    if rule == "polynomial":
+        return polynomial(terms, u)
+    if rule == "hinge":
+        return max(polynomial(terms, u) - 1.0, 0.0)
     if rule == "multiply":
         product = 1.0
         for value in u:
@@ -51,8 +55,7 @@ def evaluate(table, weights):
             result.update(along(s["rest"], s["knots"], value[s["name"]]))
     for c in table["combinations"]:
         u = [max((value[d] - rest[d]) / ((1 - rest[d]) or 1), 0.0) for d in c["drivers"]]
-        result[c["target"]] = (polynomial(c["terms"], u) if c["rule"] == "polynomial"
-                               else combined(c["rule"], u))
+        result[c["target"]] = combined(c["rule"], c.get("terms"), u)
     return result
 
 

@@ -8,8 +8,8 @@
  *                target of that slider is one of the knots. Beyond the last knot the last segment
  *                goes on (overdrive), so the shape never jumps
  *   combination  product, lowest or smooth lowest of its driving sliders, off while a driver is at
- *                or below its rest; or a polynomial of them, which sinew_bake makes. d_k is the
- *                increment that is added on top of what the drivers give by themselves
+ *                or below its rest; or a polynomial or hinge of them, as sinew_bake makes. d_k is
+ *                the increment that is added on top of what the drivers give by themselves
  *
  * This is the delta form. The whole-face form f = sum_k v_k b_k with weights that sum to one is the
  * same rig: b_0 = f0 with v_0 = 1 - sum a_k, and b_k = f0 + d_k with v_k = a_k. sinew_rig_add_pose
@@ -37,11 +37,12 @@ typedef enum sinew_combine {
     SINEW_COMBINE_MULTIPLY,
     SINEW_COMBINE_LOWEST,
     SINEW_COMBINE_SMOOTH_LOWEST,
-    SINEW_COMBINE_POLYNOMIAL
+    SINEW_COMBINE_POLYNOMIAL,
+    SINEW_COMBINE_HINGE /* by how much a polynomial exceeds 1; 0 up to there */
 } sinew_combine;
 
-/* One term of a polynomial: coefficient * product of u^power over its factors. u is the weight of a
- * driver, 0 at its rest and 1 at its full shape, and does not leave [0, 1]. */
+/* One term of a polynomial or hinge: coefficient * product of u^power over its factors. u is the
+ * weight of a driver, 0 at its rest and 1 at its full shape, and does not leave [0, 1]. */
 enum { SINEW_TERM_FACTORS = 3, SINEW_MAX_POWER = 8 };
 typedef struct sinew_term {
     double coefficient;
@@ -64,7 +65,7 @@ typedef struct sinew_target {
     int *vertices;  /* increasing */
     double *deltas; /* 3 per moved vertex */
 
-    int term_count; /* polynomials only */
+    int term_count; /* polynomials and hinges only */
     sinew_term *terms;
 } sinew_target;
 
@@ -131,6 +132,12 @@ SINEW_API sinew_status sinew_rig_add_polynomial(sinew_rig *rig, const char *name
                                                 const sinew_term *terms, int count,
                                                 const int *vertices, const double *deltas,
                                                 sinew_error *error);
+/* A corrective for what sets in suddenly, as contact does: its activation is max(0, p - 1), where p
+ * is such a polynomial. */
+SINEW_API sinew_status sinew_rig_add_hinge(sinew_rig *rig, const char *name, int driver_count,
+                                           const int *drivers, int term_count,
+                                           const sinew_term *terms, int count, const int *vertices,
+                                           const double *deltas, sinew_error *error);
 /* A named set of vertices, in any order; duplicates are ignored. */
 SINEW_API sinew_status sinew_rig_add_region(sinew_rig *rig, const char *name, int count,
                                             const int *vertices, sinew_error *error);
@@ -232,7 +239,7 @@ SINEW_API int sinew_rig_target_combine(const sinew_rig *rig, int target);
 SINEW_API int sinew_rig_target_driver_count(const sinew_rig *rig, int target);
 /* Slider indices. */
 SINEW_API const int *sinew_rig_target_drivers(const sinew_rig *rig, int target);
-/* Terms of a polynomial; 0 and NULL for other targets. */
+/* Terms of a polynomial or hinge; 0 and NULL for other targets. */
 SINEW_API int sinew_rig_target_term_count(const sinew_rig *rig, int target);
 SINEW_API const sinew_term *sinew_rig_target_terms(const sinew_rig *rig, int target);
 /* Moved vertices. */

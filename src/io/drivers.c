@@ -7,7 +7,7 @@
 #include "io/json.h"
 #include "io/rig_json.h"
 
-static const char *const rules[] = {"multiply", "lowest", "smooth_lowest", "polynomial"};
+static const char *const rules[] = {"multiply", "lowest", "smooth_lowest", "polynomial", "hinge"};
 
 /* The targets of one slider in order of the value at which they are fully on. */
 static json_t *knots_of(const sinew_rig *rig, int slider, int *order) {

@@ -6,7 +6,8 @@
 #include "base/memory.h"
 
 static const char *const kind_names[] = {"plain", "inbetween", "combination"};
-static const char *const combine_names[] = {"multiply", "lowest", "smooth_lowest", "polynomial"};
+static const char *const combine_names[] = {"multiply", "lowest", "smooth_lowest", "polynomial",
+                                            "hinge"};
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
@@ -187,16 +188,17 @@ static sinew_status read_terms(const json_t *object, const char *file, sinew_tar
     const json_t *terms = json_object_get(object, "terms");
     size_t count = json_array_size(terms);
     if (count < 1 || count > INT_MAX)
-        return sn_fail(error, SINEW_BAD_INPUT, "%s: polynomial \"%s\" has no terms", file,
-                       target->name);
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: %s \"%s\" has no terms", file,
+                       combine_names[target->combine], target->name);
     target->terms = SN_NEW(sinew_term, count);
     if (!target->terms) return sn_no_memory(error);
     for (size_t t = 0; t < count; t++, target->term_count++)
         if (!read_term(json_array_get(terms, t), target->driver_count, &target->terms[t]))
             return sn_fail(error, SINEW_BAD_INPUT,
-                           "%s: polynomial \"%s\": term %zu is not [coefficient, [driver, power], "
+                           "%s: %s \"%s\": term %zu is not [coefficient, [driver, power], "
                            "...] with 1 to %d factors and powers up to %d",
-                           file, target->name, t, SINEW_TERM_FACTORS, SINEW_MAX_POWER);
+                           file, combine_names[target->combine], target->name, t,
+                           SINEW_TERM_FACTORS, SINEW_MAX_POWER);
     return SINEW_OK;
 }
 
@@ -204,8 +206,9 @@ static sinew_status read_drivers(const json_t *object, const char *file, const s
                                  sinew_target *target, sinew_error *error) {
     const json_t *drivers = json_object_get(object, "drivers");
     size_t count = json_array_size(drivers);
-    int combine = find_word(combine_names, 4, sn_json_string(object, "combine"));
-    int most = combine == SINEW_COMBINE_POLYNOMIAL ? rig->slider_count : SINEW_MAX_DRIVERS;
+    int combine = find_word(combine_names, 5, sn_json_string(object, "combine"));
+    bool terms = combine == SINEW_COMBINE_POLYNOMIAL || combine == SINEW_COMBINE_HINGE;
+    int most = terms ? rig->slider_count : SINEW_MAX_DRIVERS;
     if (combine < 0 || count < 1 || count > (size_t)most)
         return sn_fail(error, SINEW_BAD_INPUT,
                        "%s: combination \"%s\" needs a rule and 1 to %d drivers", file,
@@ -229,7 +232,7 @@ static sinew_status read_drivers(const json_t *object, const char *file, const s
                                target->name, name);
         target->drivers[target->driver_count++] = slider;
     }
-    return combine == SINEW_COMBINE_POLYNOMIAL ? read_terms(object, file, target, error) : SINEW_OK;
+    return terms ? read_terms(object, file, target, error) : SINEW_OK;
 }
 
 static sinew_status read_slider_place(const json_t *object, const char *file, const sinew_rig *rig,

@@ -24,7 +24,7 @@ json_t *sn_rig_to_json(const sinew_rig *rig);
  * a rig that has none. `name` is used in messages. */
 sinew_status sn_rig_from_json(const json_t *root, const char *name, sinew_rig *rig,
                               sinew_error *error);
-/* Terms of a polynomial: [[coefficient, [driver, power], ...], ...]; NULL: no memory. */
+/* Terms of a polynomial or hinge: [[coefficient, [driver, power], ...], ...]; NULL: no memory. */
 json_t *sn_terms_to_json(const sinew_target *target);
 json_t *sn_regions_to_json(const sinew_rig *rig);
 sinew_status sn_regions_from_json(const json_t *regions, const char *name, sinew_rig *rig,

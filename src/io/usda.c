@@ -186,7 +186,8 @@ static void add_offsets(sn_buffer *out, const sinew_target *target, int count, c
 }
 
 static const char *rule_name(const sinew_target *target) {
-    static const char *const names[] = {"multiply", "lowest", "smooth_lowest", "polynomial"};
+    static const char *const names[] = {"multiply", "lowest", "smooth_lowest", "polynomial",
+                                        "hinge"};
     return names[target->combine];
 }
 

@@ -154,6 +154,15 @@ static double polynomial(const sinew_rig *rig, const sinew_target *target, const
     return sum;
 }
 
+/* max(0, p - 1); at the kink the derivative is the one of the flat side. */
+static double hinge(const sinew_rig *rig, const sinew_target *target, const double *weights,
+                    double *derivatives) {
+    double p = polynomial(rig, target, weights, derivatives);
+    if (p > 1) return p - 1;
+    for (int i = 0; derivatives && i < target->driver_count; i++) derivatives[i] = 0;
+    return 0;
+}
+
 /* Activation of one target; derivatives (may be NULL) of its own sliders. */
 static double activation(const sinew_rig *rig, int k, const sn_hat *hat, const double *weights,
                          double *derivatives) {
@@ -161,6 +170,8 @@ static double activation(const sinew_rig *rig, int k, const sn_hat *hat, const d
     if (target->kind == SINEW_TARGET_KIND_COMBINATION)
         return target->combine == SINEW_COMBINE_POLYNOMIAL
                    ? polynomial(rig, target, weights, derivatives)
+               : target->combine == SINEW_COMBINE_HINGE
+                   ? hinge(rig, target, weights, derivatives)
                    : combination(rig, target, weights, derivatives);
     double slope, a = evaluate_hat(hat, weights[target->slider], &slope);
     if (derivatives) *derivatives = slope;

@@ -283,21 +283,20 @@ sinew_status sinew_rig_add_combination(sinew_rig *rig, const char *name, sinew_c
     return append_target(rig, target, error);
 }
 
-static sinew_status check_polynomial(const sinew_rig *rig, const char *name, int driver_count,
-                                     const int *drivers, int term_count, const sinew_term *terms,
-                                     sinew_error *error) {
+static sinew_status check_terms(const sinew_rig *rig, const char *rule, const char *name,
+                                int driver_count, const int *drivers, int term_count,
+                                const sinew_term *terms, sinew_error *error) {
     if (driver_count < 1 || term_count < 1)
-        return sn_fail(error, SINEW_BAD_INPUT, "polynomial \"%s\" needs drivers and terms", name);
+        return sn_fail(error, SINEW_BAD_INPUT, "%s \"%s\" needs drivers and terms", rule, name);
     for (int i = 0; i < driver_count; i++) {
         if (drivers[i] < 0 || drivers[i] >= rig->slider_count)
             return sn_fail(error, SINEW_BAD_INPUT,
-                           "polynomial \"%s\": slider %d is out of range, the rig has %d", name,
+                           "%s \"%s\": slider %d is out of range, the rig has %d", rule, name,
                            drivers[i], rig->slider_count);
         for (int j = 0; j < i; j++)
             if (drivers[i] == drivers[j])
-                return sn_fail(error, SINEW_BAD_INPUT,
-                               "polynomial \"%s\" is driven twice by slider \"%s\"", name,
-                               rig->sliders[drivers[i]].name);
+                return sn_fail(error, SINEW_BAD_INPUT, "%s \"%s\" is driven twice by slider \"%s\"",
+                               rule, name, rig->sliders[drivers[i]].name);
     }
     for (int t = 0; t < term_count; t++) {
         int degree = 0;
@@ -306,29 +305,29 @@ static sinew_status check_polynomial(const sinew_rig *rig, const char *name, int
             if (power < 0 || power > SINEW_MAX_POWER ||
                 (power > 0 && (driver < 0 || driver >= driver_count)))
                 return sn_fail(error, SINEW_BAD_INPUT,
-                               "polynomial \"%s\": factor %d of term %d is out of range", name, f,
-                               t);
+                               "%s \"%s\": factor %d of term %d is out of range", rule, name, f, t);
             degree += power;
         }
         if (degree == 0 || !isfinite(terms[t].coefficient))
-            return sn_fail(error, SINEW_BAD_INPUT, "polynomial \"%s\": term %d %s", name, t,
+            return sn_fail(error, SINEW_BAD_INPUT, "%s \"%s\": term %d %s", rule, name, t,
                            degree == 0 ? "has no factor" : "is not finite");
     }
     return SINEW_OK;
 }
 
-sinew_status sinew_rig_add_polynomial(sinew_rig *rig, const char *name, int driver_count,
-                                      const int *drivers, int term_count, const sinew_term *terms,
-                                      int count, const int *vertices, const double *deltas,
-                                      sinew_error *error) {
+static sinew_status add_with_terms(sinew_rig *rig, sinew_combine combine, const char *name,
+                                   int driver_count, const int *drivers, int term_count,
+                                   const sinew_term *terms, int count, const int *vertices,
+                                   const double *deltas, sinew_error *error) {
     SN_REQUIRE(rig && name && drivers && terms, error);
     SN_REQUIRE(count >= 0 && (count == 0 || (vertices && deltas)), error);
     SN_TRY(check_name(rig, name, false, error));
-    SN_TRY(check_polynomial(rig, name, driver_count, drivers, term_count, terms, error));
+    const char *rule = combine == SINEW_COMBINE_HINGE ? "hinge" : "polynomial";
+    SN_TRY(check_terms(rig, rule, name, driver_count, drivers, term_count, terms, error));
     sinew_target target = {.kind = SINEW_TARGET_KIND_COMBINATION,
                            .slider = -1,
                            .at = 1,
-                           .combine = SINEW_COMBINE_POLYNOMIAL,
+                           .combine = combine,
                            .driver_count = driver_count,
                            .term_count = term_count};
     target.name = sn_strdup(name);
@@ -343,6 +342,22 @@ sinew_status sinew_rig_add_polynomial(sinew_rig *rig, const char *name, int driv
         return status;
     }
     return append_target(rig, target, error);
+}
+
+sinew_status sinew_rig_add_polynomial(sinew_rig *rig, const char *name, int driver_count,
+                                      const int *drivers, int term_count, const sinew_term *terms,
+                                      int count, const int *vertices, const double *deltas,
+                                      sinew_error *error) {
+    return add_with_terms(rig, SINEW_COMBINE_POLYNOMIAL, name, driver_count, drivers, term_count,
+                          terms, count, vertices, deltas, error);
+}
+
+sinew_status sinew_rig_add_hinge(sinew_rig *rig, const char *name, int driver_count,
+                                 const int *drivers, int term_count, const sinew_term *terms,
+                                 int count, const int *vertices, const double *deltas,
+                                 sinew_error *error) {
+    return add_with_terms(rig, SINEW_COMBINE_HINGE, name, driver_count, drivers, term_count, terms,
+                          count, vertices, deltas, error);
 }
 
 /* --- regions, limits, groups, pairs -----------------------------------------------------------

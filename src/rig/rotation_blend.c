@@ -90,8 +90,7 @@ static void set_pose(builder *b, int k, const double *given) {
     memcpy(b->pose, given ? given : b->rotation->rest,
            (size_t)3 * b->rotation->vertex_count * sizeof(double));
     for (int j = 0; j < target_count; j++) b->activations[j] = 0;
-    if (target->kind == SINEW_TARGET_KIND_COMBINATION &&
-        target->combine != SINEW_COMBINE_POLYNOMIAL) {
+    if (target->kind == SINEW_TARGET_KIND_COMBINATION && !target->terms) {
         for (int s = 0; s < b->rig->slider_count; s++) b->weights[s] = b->rig->sliders[s].rest;
         for (int d = 0; d < target->driver_count; d++) b->weights[target->drivers[d]] = 1;
         sn_activations(b->rotation->plan, b->weights, b->activations, NULL);

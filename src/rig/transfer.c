@@ -316,8 +316,7 @@ static sinew_status carry_target(sn_transfer *t, const sinew_rig *source, int in
     const sinew_target *from = &source->targets[index];
     memset(t->moved, 0, sizeof(double) * 3 * (size_t)t->source->vertex_count);
     add_target(from, 1, t->moved);
-    bool combination =
-        from->kind == SINEW_TARGET_KIND_COMBINATION && from->combine != SINEW_COMBINE_POLYNOMIAL;
+    bool combination = from->kind == SINEW_TARGET_KIND_COMBINATION && !from->terms;
     for (int i = 0; combination && i < from->driver_count; i++) {
         const sinew_target *driver = plain_of(source, from->drivers[i]);
         if (driver) add_target(driver, 1, t->moved);

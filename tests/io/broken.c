@@ -231,7 +231,10 @@ static const char rig_document[] =
     "[\"a\", \"b\"]},"
     " {\"name\": \"curve\", \"kind\": \"combination\", \"combine\": \"polynomial\", \"drivers\": "
     "[\"a\", \"b\"],"
-    "  \"terms\": [[0.5, [0, 3], [1, 1]]]}]}";
+    "  \"terms\": [[0.5, [0, 3], [1, 1]]]},"
+    " {\"name\": \"touch\", \"kind\": \"combination\", \"combine\": \"hinge\", \"drivers\": "
+    "[\"a\", \"b\"],"
+    "  \"terms\": [[0.9, [0, 1]], [0.8, [1, 1]]]}]}";
 
 static sinew_status read_rig_document(json_t *root) {
     const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
@@ -241,7 +244,7 @@ static sinew_status read_rig_document(json_t *root) {
     assert_ok(sinew_mesh_create(3, points, 1, NULL, face, &mesh, &error));
     assert_ok(sinew_rig_create(mesh, &rig, &error));
     sinew_status status = sn_rig_from_json(root, "rig.json", rig, &error);
-    if (status == SINEW_OK) assert_int_equal(rig->target_count, 5);
+    if (status == SINEW_OK) assert_int_equal(rig->target_count, 6);
     sinew_rig_destroy(rig);
     return status;
 }
@@ -265,6 +268,9 @@ static void one_wrong_value_in_a_rig_is_named(void **state) {
         {"targets/3/drivers", "[\"a\", \"a\"]", "\"both\""},
         {"targets/4/terms", "[]", "polynomial \"curve\" has no terms"},
         {"targets/4/terms", "[[0.5]]", "\"curve\""},
+        {"targets/5/terms", "[]", "hinge \"touch\" has no terms"},
+        {"targets/5/terms", "[[0.5]]", "hinge \"touch\": term 0 is not"},
+        {"targets/5/drivers", "[\"a\", \"a\"]", "\"touch\""},
         {"targets/4/terms", "[[\"x\", [0, 1]]]", "\"curve\""},
         {"targets/4/terms", "[[0.5, [2, 1]]]", "\"curve\""},
         {"targets/4/terms", "[[0.5, [0, 9]]]", "\"curve\""},

@@ -32,6 +32,8 @@ static sinew_rig *make_rig(void) {
     const int three[] = {0, 3, 1};
     assert_ok(
         sinew_rig_add_polynomial(rig, "curve", 3, three, 2, terms, 1, all + 1, deltas + 9, &error));
+    assert_ok(
+        sinew_rig_add_hinge(rig, "touch", 3, three, 2, terms, 1, all + 1, deltas + 3, &error));
     assert_ok(sinew_rig_set_limits(rig, 1, -INFINITY, 2.5, &error));
     assert_ok(sinew_rig_set_group(rig, 0, "mouth", &error));
     assert_ok(sinew_rig_set_mirror(rig, 0, 1, &error));

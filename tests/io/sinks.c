@@ -173,22 +173,25 @@ static void a_sink_may_refuse_and_a_host_may_cancel(void **state) {
 
 static void the_table_of_drivers_lists_sliders_and_rules(void **state) {
     (void)state;
-    static const char expected[] = "{\"format\": \"sinew-drivers\", \"version\": 1, \"targets\": "
-                                   "[\"a\", \"b\", \"a half\", \"a low\", "
-                                   "\"times\", \"least\", \"soft\", \"curve\"], \"sliders\": "
-                                   "[{\"name\": \"a\", \"rest\": 0.0, \"knots\": "
-                                   "[{\"at\": -0.5, \"target\": \"a low\"}, {\"at\": 0.5, "
-                                   "\"target\": \"a half\"}, {\"at\": 1.0, "
-                                   "\"target\": \"a\"}]}, {\"name\": \"b\", \"rest\": 0.0, "
-                                   "\"knots\": [{\"at\": 1.0, \"target\": \"b\"}]}], "
-                                   "\"combinations\": [{\"target\": \"times\", \"rule\": "
-                                   "\"multiply\", \"drivers\": [\"a\", \"b\"]}, "
-                                   "{\"target\": \"least\", \"rule\": \"lowest\", \"drivers\": "
-                                   "[\"b\", \"a\"]}, {\"target\": \"soft\", "
-                                   "\"rule\": \"smooth_lowest\", \"drivers\": [\"a\", \"b\"]}, "
-                                   "{\"target\": \"curve\", \"rule\": "
-                                   "\"polynomial\", \"drivers\": [\"a\", \"b\"], \"terms\": [[0.5, "
-                                   "[0, 3]], [-1.5, [0, 1], [1, 2]]]}]}";
+    static const char expected[] =
+        "{\"format\": \"sinew-drivers\", \"version\": 1, \"targets\": "
+        "[\"a\", \"b\", \"a half\", \"a low\", "
+        "\"times\", \"least\", \"soft\", \"curve\", \"touch\"], \"sliders\": "
+        "[{\"name\": \"a\", \"rest\": 0.0, \"knots\": "
+        "[{\"at\": -0.5, \"target\": \"a low\"}, {\"at\": 0.5, "
+        "\"target\": \"a half\"}, {\"at\": 1.0, "
+        "\"target\": \"a\"}]}, {\"name\": \"b\", \"rest\": 0.0, "
+        "\"knots\": [{\"at\": 1.0, \"target\": \"b\"}]}], "
+        "\"combinations\": [{\"target\": \"times\", \"rule\": "
+        "\"multiply\", \"drivers\": [\"a\", \"b\"]}, "
+        "{\"target\": \"least\", \"rule\": \"lowest\", \"drivers\": "
+        "[\"b\", \"a\"]}, {\"target\": \"soft\", "
+        "\"rule\": \"smooth_lowest\", \"drivers\": [\"a\", \"b\"]}, "
+        "{\"target\": \"curve\", \"rule\": "
+        "\"polynomial\", \"drivers\": [\"a\", \"b\"], \"terms\": [[0.5, "
+        "[0, 3]], [-1.5, [0, 1], [1, 2]]]}, {\"target\": \"touch\", "
+        "\"rule\": \"hinge\", \"drivers\": [\"a\", \"b\"], \"terms\": "
+        "[[0.5, [0, 3]], [-1.5, [0, 1], [1, 2]]]}]}";
     const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0}, delta[] = {0, 0, 1};
     const int face[] = {0, 1, 2}, v[] = {1}, both[] = {0, 1}, turned[] = {1, 0};
     const sinew_term terms[] = {{0.5, {0}, {3}}, {-1.5, {0, 1}, {1, 2}}};
@@ -207,6 +210,7 @@ static void the_table_of_drivers_lists_sliders_and_rules(void **state) {
     assert_ok(sinew_rig_add_combination(rig, "soft", SINEW_COMBINE_SMOOTH_LOWEST, 2, both, 1, v,
                                         delta, &error));
     assert_ok(sinew_rig_add_polynomial(rig, "curve", 2, both, 2, terms, 1, v, delta, &error));
+    assert_ok(sinew_rig_add_hinge(rig, "touch", 2, both, 2, terms, 1, v, delta, &error));
     assert_ok(sinew_drivers_write(temporary("drivers.json"), rig, &error));
     json_t *wanted = json_loads(expected, 0, NULL);
     json_t *found = json_load_file(temporary("drivers.json"), 0, NULL);

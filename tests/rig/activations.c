@@ -5,7 +5,7 @@
 #include "rigs.h"
 
 /* Slider 0: shapes at -1, 0.3, 0.7 and the plain one at 1. Sliders 1 and 2 plain. Combinations of
- * all three rules. */
+ * all rules. */
 static sinew_rig *curved_rig(void) {
     sinew_error error = {0};
     sinew_rig *rig = random_rig(20, 3, 0.5, 5);
@@ -23,6 +23,8 @@ static sinew_rig *curved_rig(void) {
                                         &v, d, &error));
     const sinew_term terms[] = {{0.5, {0, 2, 1}, {1, 2, 3}}, {-2, {1}, {4}}, {3, {2, 0}, {1, 1}}};
     assert_ok(sinew_rig_add_polynomial(rig, "curve", 3, drivers, 3, terms, 1, &v, d, &error));
+    const sinew_term sums[] = {{0.9, {0}, {1}}, {0.7, {1}, {2}}, {-0.5, {2}, {1}}};
+    assert_ok(sinew_rig_add_hinge(rig, "hinge", 3, drivers, 3, sums, 1, &v, d, &error));
     return rig;
 }
 
@@ -35,7 +37,8 @@ enum {
     LOWEST = 7,
     SMOOTH = 8,
     CURVE = 9,
-    TARGETS = 10
+    HINGE = 10,
+    TARGETS = 11
 };
 
 static void a_plain_target_follows_its_slider_for_every_weight(void **state) {
@@ -103,9 +106,14 @@ static void combinations_follow_their_rules(void **state) {
     double off[3] = {-0.5, -0.5, 1}; /* two negatives make no corrective */
     sinew_rig_activations(rig, off, a);
     for (int k = PRODUCT; k <= SMOOTH; k++) assert_true(a[k] == 0);
+    assert_true(a[HINGE] == 0);     /* 0.9 - 0.5 * 0 + 0.7 * 0 is below 1 */
+    double both[3] = {0.9, 0.2, 1}; /* drivers 2, 0, 1 are at 1, 0.9, 0.2 */
+    sinew_rig_activations(rig, both, a);
+    assert_close(a[HINGE], 0.9 + 0.7 * 0.81 - 0.5 * 0.2 - 1, 1e-15);
     double beyond[3] = {3, 1.5, 1}; /* a polynomial holds its value beyond the full shapes */
     sinew_rig_activations(rig, beyond, a);
     assert_close(a[CURVE], 1.5, 1e-14);
+    assert_close(a[HINGE], 0.1, 1e-14);
     sinew_rig_destroy(rig);
 }
 
@@ -118,7 +126,7 @@ static void derivatives_match_finite_differences(void **state) {
     assert_ok(sn_activation_plan_create(rig, &plan, &error));
     uint64_t seed = 11;
     double derivatives[32];
-    assert_int_equal(plan->derivative_start[TARGETS], 6 + 12);
+    assert_int_equal(plan->derivative_start[TARGETS], 6 + 15);
     for (int trial = 0; trial < 200; trial++) {
         double w[3];
         for (int i = 0; i < 3; i++) w[i] = 1.3 * test_random(&seed);
