@@ -15,6 +15,11 @@
  * the hat function of an in-between on one slider, or a product such as jawOpen^2 * smile. Reaching
  * the same error then requires several times as many targets.
  *
+ * Contact sets in suddenly, and neither polynomials nor products follow it. For a model with
+ * self-contact, sinew_bake looks for the sliders that bring two surfaces together, and adds a
+ * corrective for each such site. Its phi_j is a hinge: 0 up to where the linear blend begins to
+ * intersect, and linear in the weights beyond.
+ *
  *   sinew_bake          fit                                  once
  *   sinew_bake_measure  compare with the model on poses that were not used to fit
  *
@@ -57,7 +62,7 @@ typedef struct sinew_bake_options {
     const double *rows; /* row_count * slider_count, or NULL */
     sinew_bake_style style;
     bool self_contact; /* the model keeps the surface from intersecting itself: place samples where
-                          the linear blend of two sliders intersects */
+                          the linear blend of two sliders intersects, and add hinges */
 } sinew_bake_options;
 
 SINEW_API void sinew_bake_options_init(sinew_bake_options *options);

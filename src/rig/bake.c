@@ -16,11 +16,13 @@
 #include "rig/baker.h"
 
 enum {
+    CONTACT_SHARE = 4,     /* at most one in this many targets belongs to contact */
     TERMS_PER_TARGET = 16, /* functions that the shapes of a polynomial bake share */
     SAMPLES_PER_FUNCTION = 3
 };
-#define SMALLEST_TERM 1e-5              /* of the largest coefficient of a polynomial */
-#define MOST_MEMORY   ((size_t)1 << 30) /* bytes of samples */
+#define SMALLEST_SLOPE 1e-3              /* of a hinge */
+#define SMALLEST_TERM  1e-5              /* of the largest coefficient of a polynomial */
+#define MOST_MEMORY    ((size_t)1 << 30) /* bytes of samples */
 
 void sinew_bake_options_init(sinew_bake_options *options) {
     if (!options) return;
@@ -36,7 +38,8 @@ static void release(sn_baker *b) {
     sn_free(b->functions), sn_free(b->chosen), sn_free(b->basis), sn_free(b->displacements);
     sn_free(b->weights), sn_free(b->residuals), sn_free(b->positions), sn_free(b->blend);
     sn_free(b->gram), sn_free(b->scale), sn_free(b->coefficients);
-    sn_free(b->known), sn_free(b->meetings);
+    for (int i = 0; i < b->site_count; i++) sn_free(b->sites[i].slopes), sn_free(b->sites[i].shape);
+    sn_free(b->known), sn_free(b->meetings), sn_free(b->sites);
     sinew_linear_destroy(b->linear);
 }
 
@@ -169,12 +172,50 @@ static sinew_status add_polynomial(builder *w, int shape) {
                                     count, w->vertices, w->deltas, b->error);
 }
 
+/* Named after the two sliders that count most. */
+static sinew_status add_hinge(builder *w, const sn_bake_function *f, int shape) {
+    sn_baker *b = w->b;
+    sn_bake_function named = {.slider = {-1, -1}};
+    int driver_count = 0;
+    for (int s = 0; s < b->rig->slider_count; s++) {
+        if (fabs(f->slopes[s]) <= SMALLEST_SLOPE) continue;
+        int place = named.slider[0] < 0 || f->slopes[s] > f->slopes[named.slider[0]]   ? 0
+                    : named.slider[1] < 0 || f->slopes[s] > f->slopes[named.slider[1]] ? 1
+                                                                                       : 2;
+        if (place == 0) named.slider[1] = named.slider[0];
+        if (place < 2) named.slider[place] = s;
+        w->terms[driver_count] = (sinew_term){f->slopes[s], {driver_count}, {1}};
+        w->drivers[driver_count++] = s;
+    }
+    for (int i = 0; i < 2; i++) named.power[i] = named.slider[i] >= 0;
+    name_after(w, "contact", &named);
+    take_shape(w, shape);
+    int count = gather(w);
+    return sinew_rig_add_hinge(w->rig, w->name, driver_count, w->drivers, driver_count, w->terms,
+                               count, w->vertices, w->deltas, b->error);
+}
+
+static sinew_status add_shape(builder *w, int shape, sinew_bake_info *info) {
+    sn_baker *b = w->b;
+    int hinge = shape - (b->shape_count - b->hinge_count);
+    const sn_bake_function *f =
+        &b->functions[b->chosen[hinge >= 0 ? b->chosen_count - b->hinge_count + hinge : shape]];
+    bool hat = hinge < 0 && !b->coefficients && f->kind == SN_BAKE_HAT;
+    info->inbetweens += hat;
+    info->combinations += !hat;
+    return hinge >= 0        ? add_hinge(w, f, shape)
+           : b->coefficients ? add_polynomial(w, shape)
+           : hat             ? add_inbetween(w, f)
+                             : add_product(w, f, shape);
+}
+
 static sinew_status build(sn_baker *b, sinew_rig **baked, sinew_bake_info *info) {
     builder w = {.b = b,
                  .displacement = SN_NEW(double, b->numbers),
                  .deltas = SN_NEW(double, b->numbers),
                  .vertices = SN_NEW(int, b->numbers / 3),
-                 .terms = SN_NEW(sinew_term, 2 * (size_t)b->chosen_count),
+                 .terms =
+                     SN_NEW(sinew_term, 2 * (size_t)b->chosen_count + (size_t)b->rig->slider_count),
                  .drivers = SN_NEW(int, b->rig->slider_count),
                  .place = SN_NEW(int, b->rig->slider_count)};
     w.least = SN_BAKE_INVISIBLE * fmin(b->options->tolerance, info->linear_error) * b->diagonal;
@@ -182,15 +223,7 @@ static sinew_status build(sn_baker *b, sinew_rig **baked, sinew_bake_info *info)
         w.displacement && w.deltas && w.vertices && w.terms && w.drivers && w.place
             ? sinew_rig_copy(b->rig, &w.rig, b->error)
             : sn_no_memory(b->error);
-    for (int j = 0; status == SINEW_OK && j < b->shape_count; j++) {
-        const sn_bake_function *f = &b->functions[b->chosen[j]];
-        bool hat = !b->coefficients && f->kind == SN_BAKE_HAT;
-        status = b->coefficients ? add_polynomial(&w, j)
-                 : hat           ? add_inbetween(&w, f)
-                                 : add_product(&w, f, j);
-        info->inbetweens += hat;
-        info->combinations += !hat;
-    }
+    for (int j = 0; status == SINEW_OK && j < b->shape_count; j++) status = add_shape(&w, j, info);
     if (status != SINEW_OK) {
         sinew_rig_destroy(w.rig);
         w.rig = NULL;
@@ -223,16 +256,17 @@ static sinew_status prepare(sn_baker *b) {
     return sinew_linear_create(b->rig, &b->linear, b->error);
 }
 
+/* Of the samples as the model gave them. */
 static double linear_error(const sn_baker *b) {
     double total = 0;
-    for (int k = 0; k < b->sample_count; k++)
-        total += b->gram[k + (size_t)b->sample_count * (size_t)k] / (b->scale[k] * b->scale[k]);
+    for (size_t i = 0; i < (size_t)b->sample_count * b->numbers; i++)
+        total += (double)b->residuals[i] * b->residuals[i];
     double vertices = (double)b->sample_count * (double)(b->numbers / 3);
     return vertices > 0 ? sqrt(total / vertices) / b->diagonal : 0;
 }
 
 static int most_functions(const sn_baker *b) {
-    int most = b->options->max_targets;
+    int most = b->options->max_targets - b->site_count;
     if (b->options->style == SINEW_BAKE_STYLE_INBETWEENS) return most;
     int room = b->sample_count / SAMPLES_PER_FUNCTION;
     most = most < 1000 ? TERMS_PER_TARGET * most : TERMS_PER_TARGET * 1000;
@@ -243,11 +277,12 @@ static int most_functions(const sn_baker *b) {
 static sinew_status find_fit(sn_baker *b, sinew_bake_info *found) {
     bool many = b->options->style == SINEW_BAKE_STYLE_POLYNOMIALS &&
                 b->rig->slider_count > SN_BAKE_MANY_SLIDERS;
-    SN_TRY(sn_bake_weigh(b));
     found->fitted_error = found->linear_error = linear_error(b);
+    SN_TRY(sn_bake_part_contact(b, b->options->max_targets / CONTACT_SHARE));
+    SN_TRY(sn_bake_weigh(b));
     SN_TRY(many ? sn_bake_choose_all(b) : sn_bake_choose(b, most_functions(b)));
     return b->chosen_count > 0 ? sn_bake_fit(b, &found->fitted_worst, &found->fitted_error)
-                               : SINEW_OK;
+                               : sn_bake_add_contact(b);
 }
 
 sinew_status sinew_bake(const sinew_rig *rig, const sinew_bake_options *options,

@@ -1,187 +1,279 @@
-/* Shapes of their own for pairs of sliders that meet.
+/* Contact in a bake.
  *
  * Where lids or lips touch, the model pushes a few vertices apart. In the sum of squares over the
  * whole face that is nothing, so the shapes that explain most leave it out, and the lids cross. And
- * it sets in suddenly: a polynomial that follows it bends everywhere else. So what the fit leaves
- * of the samples of a pair, r_k at (u_k, v_k), becomes one shape with a single steep product:
+ * it sets in suddenly: a polynomial that follows it bends everywhere else. So contact has shapes of
+ * its own, one per site (bake_site.c), whose activation is the hinge phi of the site.
  *
- *   phi = u^p v^q,   shape = sum_k phi_k r_k / sum_k phi_k^2
+ * First the contact is taken out of the samples, so that the fit sees only what is smooth. Over the
+ * samples that move no slider but those of the site, least squares explain the residuals by phi,
+ * by powers of each slider, and by products of the sliders that meet:
  *
- * with the powers that remove most, |sum_k phi_k r_k|^2 / sum_k phi_k^2. In poses without both
- * sliders phi vanishes, so the other samples of the fit stay as they are. */
+ *   r_k = sum_i (a_i u_i + b_i u_i^2 + c_i u_i^3) + sum_ij d_ij u_i u_j + h phi_k
+ *
+ * The samples lose phi h. After the fit, what it leaves of the samples with contact, l_k, gives the
+ * shape
+ *
+ *   h = sum_k phi_k l_k / sum_k phi_k^2
+ *
+ * Least squares miss one sample by as much as they overdo another, and where they miss, surfaces
+ * cross. Each shape therefore grows until none of its samples crosses, except for those in which
+ * the model crosses too. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "algebra/dense.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "rig/baker.h"
 
-enum { MOST_SAMPLES = 8, MOST_POWER = SINEW_MAX_POWER };
+enum { POWERS = 3 };
+#define RIDGE      1e-6 /* of the mean squared value of the functions */
+#define STEP       0.1  /* by which a shape grows */
+#define MOST_STEPS 10
 
-typedef struct contact {
-    int meeting, power[2];
-    double size; /* largest displacement */
-} contact;
+static double unit_of(const sn_baker *b, int sample, int slider) {
+    double weight = b->weights[(size_t)sample * (size_t)b->rig->slider_count + (size_t)slider];
+    return fmin(sn_bake_unit(&b->rig->sliders[slider], weight), 1);
+}
 
-typedef struct worker {
-    sn_baker *b;
-    double *left[MOST_SAMPLES]; /* 3 V each: what the fit leaves of the samples */
-    double *activations;        /* per shape */
-    double *shape;
-} worker;
+static double hinge_of(const sn_baker *b, const sn_bake_site *site, int sample) {
+    return sn_bake_hinge(b, site->slopes,
+                         b->weights + (size_t)sample * (size_t)b->rig->slider_count);
+}
 
-/* left[i] of the meeting's samples. */
-static void find_left(worker *w, const sn_bake_meeting *m) {
-    sn_baker *b = w->b;
-    for (int i = 0; i < m->count; i++) {
-        size_t k = (size_t)(m->first + i);
-        const double *weights = b->weights + k * (size_t)b->rig->slider_count;
-        memset(w->activations, 0, (size_t)b->shape_count * sizeof *w->activations);
-        for (int f = 0; f < b->chosen_count; f++) {
-            double value = sn_bake_evaluate(b, &b->functions[b->chosen[f]], weights);
-            for (int j = 0; value != 0 && j < b->shape_count; j++)
-                w->activations[j] +=
-                    value * b->coefficients[f + (size_t)b->chosen_count * (size_t)j];
-        }
-        for (size_t c = 0; c < b->numbers; c++)
-            w->left[i][c] = (double)b->residuals[k * b->numbers + c] / b->scale[k];
-        for (int j = 0; j < b->shape_count; j++) {
-            const float *d = b->displacements + (size_t)j * b->numbers;
-            for (size_t c = 0; c < b->numbers; c++)
-                w->left[i][c] -= w->activations[j] * (double)d[c];
-        }
+/* Whether a sample moves no slider but those of the site. */
+static bool belongs(const sn_baker *b, const sn_bake_site *site, int sample) {
+    bool moved = false;
+    for (int s = 0; s < b->rig->slider_count; s++) {
+        if (unit_of(b, sample, s) == 0) continue;
+        if (site->slopes[s] == 0) return false;
+        moved = true;
     }
+    return moved;
 }
 
-/* phi of the meeting's samples. */
-static void find_values(const worker *w, const sn_bake_meeting *m, const int power[2],
-                        double *values) {
-    const sn_baker *b = w->b;
-    sn_bake_function f = {.kind = SN_BAKE_PRODUCT,
-                          .slider = {m->slider[0], m->slider[1]},
-                          .power = {power[0], power[1]}};
-    for (int i = 0; i < m->count; i++)
-        values[i] = sn_bake_evaluate(
-            b, &f, b->weights + (size_t)(m->first + i) * (size_t)b->rig->slider_count);
-}
+/* ---- before the fit -------------------------------------------------------------------------- */
 
-static void find_shape(worker *w, const sn_bake_meeting *m, const int power[2]) {
-    double values[MOST_SAMPLES], square = 0;
-    find_values(w, m, power, values);
-    for (int i = 0; i < m->count; i++) square += values[i] * values[i];
-    for (size_t c = 0; c < w->b->numbers; c++) {
-        double sum = 0;
-        for (int i = 0; i < m->count; i++) sum += values[i] * w->left[i][c];
-        w->shape[c] = square > 0 ? sum / square : 0;
+/* The functions of a site at a sample, the hinge last; returns how many. */
+static int find_row(const sn_baker *b, int index, int sample, double *row) {
+    const sn_bake_site *site = &b->sites[index];
+    int count = 0;
+    for (int s = 0; s < b->rig->slider_count; s++) {
+        if (site->slopes[s] == 0) continue;
+        double u = unit_of(b, sample, s), power = 1;
+        for (int p = 0; p < POWERS; p++) row[count++] = power *= u;
     }
+    for (int i = 0; i < b->meeting_count; i++) {
+        const sn_bake_meeting *m = &b->meetings[i];
+        if (m->site == index)
+            row[count++] = unit_of(b, sample, m->slider[0]) * unit_of(b, sample, m->slider[1]);
+    }
+    row[count++] = hinge_of(b, site, sample);
+    return count;
 }
 
-/* The best powers of a meeting, and the size of its shape. */
-static contact examine(worker *w, int index) {
-    const sn_bake_meeting *m = &w->b->meetings[index];
-    contact found = {.meeting = index, .power = {1, 1}};
-    double gram[MOST_SAMPLES][MOST_SAMPLES], most = -1;
-    find_left(w, m);
-    for (int i = 0; i < m->count; i++)
-        for (int j = 0; j < m->count; j++) {
-            gram[i][j] = 0;
-            for (size_t c = 0; c < w->b->numbers; c++) gram[i][j] += w->left[i][c] * w->left[j][c];
+/* share[k]: how much sample k of the site adds to h: the last row of (B^T B)^-1 B^T. */
+static sinew_status find_shares(sn_baker *b, int count, int rows, const double *B, double *share) {
+    size_t size = (size_t)count;
+    double *normal = SN_NEW0(double, size *size), *y = SN_NEW0(double, size), trace = 0;
+    sinew_status status = normal && y ? SINEW_OK : sn_no_memory(b->error);
+    for (int k = 0; status == SINEW_OK && k < rows; k++)
+        for (size_t i = 0; i < size; i++)
+            for (size_t j = 0; j < size; j++)
+                normal[i + size * j] += B[(size_t)k * size + i] * B[(size_t)k * size + j];
+    if (status == SINEW_OK) {
+        for (size_t i = 0; i < size; i++) trace += normal[i + size * i];
+        for (size_t i = 0; i < size; i++) normal[i + size * i] += RIDGE * trace / count;
+        y[size - 1] = 1;
+        status = sn_dense_cholesky(count, normal, b->error);
+    }
+    if (status == SINEW_OK) {
+        sn_dense_cholesky_solve(count, normal, 1, y);
+        for (int k = 0; k < rows; k++) share[k] = sn_bake_dot(count, B + (size_t)k * size, y);
+    }
+    sn_free(normal), sn_free(y);
+    return status;
+}
+
+static double longest(const sn_baker *b, const float *shape) {
+    double most = 0;
+    for (size_t c = 0; c < b->numbers; c += 3)
+        most = fmax(most, (double)shape[c] * shape[c] + (double)shape[c + 1] * shape[c + 1] +
+                              (double)shape[c + 2] * shape[c + 2]);
+    return sqrt(most);
+}
+
+/* shape and size of a site. */
+static sinew_status examine(sn_baker *b, int index) {
+    sn_bake_site *site = &b->sites[index];
+    int n = b->sample_count, most = POWERS * b->rig->slider_count + b->meeting_count + 1;
+    int *samples = SN_NEW(int, n), rows = 0, count = 0;
+    double *B = NULL, *share = SN_NEW(double, n), deepest = 0;
+    site->shape = SN_NEW0(float, b->numbers);
+    sinew_status status = samples && share && site->shape ? SINEW_OK : sn_no_memory(b->error);
+    for (int k = 0; status == SINEW_OK && k < n; k++)
+        if (belongs(b, site, k)) samples[rows++] = k;
+    if (status == SINEW_OK) {
+        B = SN_NEW(double, (size_t)(rows + 1) * (size_t)most);
+        status = B ? SINEW_OK : sn_no_memory(b->error);
+    }
+    for (int k = 0; status == SINEW_OK && k < rows; k++) {
+        count = find_row(b, index, samples[k], B + (size_t)k * (size_t)count);
+        deepest = fmax(deepest, hinge_of(b, site, samples[k]));
+    }
+    if (status == SINEW_OK && deepest > 0) {
+        status = find_shares(b, count, rows, B, share);
+        for (int k = 0; status == SINEW_OK && k < rows; k++) {
+            const float *r = b->residuals + (size_t)samples[k] * b->numbers;
+            for (size_t c = 0; c < b->numbers; c++) site->shape[c] += (float)share[k] * r[c];
         }
-    for (int p = 1; p <= MOST_POWER; p++)
-        for (int q = 1; q <= MOST_POWER; q++) {
-            double values[MOST_SAMPLES], gain = 0, square = 0;
-            find_values(w, m, (const int[]){p, q}, values);
-            for (int i = 0; i < m->count; i++) {
-                square += values[i] * values[i];
-                for (int j = 0; j < m->count; j++) gain += values[i] * values[j] * gram[i][j];
-            }
-            if (!(square > 0) || gain / square <= most) continue;
-            most = gain / square, found.power[0] = p, found.power[1] = q;
-        }
-    find_shape(w, m, found.power);
-    for (size_t c = 0; c < w->b->numbers; c += 3)
-        found.size =
-            fmax(found.size, sqrt(w->shape[c] * w->shape[c] + w->shape[c + 1] * w->shape[c + 1] +
-                                  w->shape[c + 2] * w->shape[c + 2]));
-    return found;
+        site->size = deepest * longest(b, site->shape);
+    }
+    sn_free(samples), sn_free(share), sn_free(B);
+    return status;
 }
 
 static int by_size(const void *x, const void *y) {
-    const contact *a = x, *b = y;
-    if (a->size != b->size) return a->size > b->size ? -1 : 1;
-    return a->meeting - b->meeting;
+    const sn_bake_site *a = x, *b = y;
+    return (a->size < b->size) - (a->size > b->size);
 }
 
-/* Room for `more` shapes, each with a function of its own. */
-static sinew_status grow(sn_baker *b, int more) {
-    size_t F = (size_t)b->chosen_count, K = (size_t)b->shape_count, m = (size_t)more;
-    double *coefficients = SN_NEW0(double, (F + m) * (K + m));
+sinew_status sn_bake_part_contact(sn_baker *b, int limit) {
+    for (int i = 0; i < b->site_count; i++) SN_TRY(examine(b, i));
+    if (b->site_count > 0) qsort(b->sites, (size_t)b->site_count, sizeof *b->sites, by_size);
+    int kept = 0;
+    double least = SN_BAKE_INVISIBLE * b->options->tolerance * b->diagonal;
+    while (kept < b->site_count && kept < limit && b->sites[kept].size > least) kept++;
+    for (; b->site_count > kept; b->site_count--)
+        sn_free(b->sites[b->site_count - 1].slopes), sn_free(b->sites[b->site_count - 1].shape);
+    for (int i = 0; i < kept; i++)
+        for (int k = 0; k < b->sample_count; k++) {
+            float phi = (float)hinge_of(b, &b->sites[i], k);
+            float *r = b->residuals + (size_t)k * b->numbers;
+            for (size_t c = 0; phi > 0 && c < b->numbers; c++) r[c] -= phi * b->sites[i].shape[c];
+        }
+    return SINEW_OK;
+}
+
+/* ---- after the fit --------------------------------------------------------------------------- */
+
+/* What the shapes add to the blend at a sample. */
+static void add_shapes(const sn_baker *b, int sample, double sign, double *result) {
+    const double *weights = b->weights + (size_t)sample * (size_t)b->rig->slider_count;
+    for (int j = 0; j < b->shape_count; j++) {
+        double activation = 0;
+        for (int f = 0; f < b->chosen_count; f++) {
+            double part =
+                b->coefficients ? b->coefficients[f + (size_t)b->chosen_count * (size_t)j] : f == j;
+            if (part != 0)
+                activation += part * sn_bake_evaluate(b, &b->functions[b->chosen[f]], weights);
+        }
+        const float *d = b->displacements + (size_t)j * b->numbers;
+        for (size_t c = 0; activation != 0 && c < b->numbers; c++)
+            result[c] += sign * activation * (double)d[c];
+    }
+}
+
+/* The final shape of a site, from what the other shapes leave of its samples. */
+static void refine(const sn_baker *b, const sn_bake_site *site, double *left, double *sum,
+                   float *shape) {
+    double square = 0;
+    memset(sum, 0, b->numbers * sizeof *sum);
+    for (int k = 0; k < b->sample_count; k++) {
+        double phi = hinge_of(b, site, k);
+        if (!(phi > 0) || !belongs(b, site, k)) continue;
+        const float *r = b->residuals + (size_t)k * b->numbers;
+        for (size_t c = 0; c < b->numbers; c++)
+            left[c] = (double)r[c] / b->scale[k] + phi * (double)site->shape[c];
+        add_shapes(b, k, -1, left);
+        for (size_t c = 0; c < b->numbers; c++) sum[c] += phi * left[c];
+        square += phi * phi;
+    }
+    for (size_t c = 0; c < b->numbers; c++) shape[c] = (float)(square > 0 ? sum[c] / square : 0);
+}
+
+/* Room for a shape per site, each with a function of its own. */
+static sinew_status grow(sn_baker *b) {
+    size_t F = (size_t)b->chosen_count, K = (size_t)b->shape_count, m = (size_t)b->site_count;
+    double *coefficients = b->coefficients ? SN_NEW0(double, (F + m) * (K + m)) : NULL;
     float *displacements = SN_NEW(float, (K + m) * b->numbers);
     int *chosen = SN_NEW(int, F + m);
-    if (!coefficients || !displacements || !chosen) {
+    if ((b->coefficients && !coefficients) || !displacements || !chosen) {
         sn_free(coefficients), sn_free(displacements), sn_free(chosen);
         return sn_no_memory(b->error);
     }
-    for (size_t j = 0; j < K; j++)
+    for (size_t j = 0; coefficients && j < K; j++)
         memcpy(coefficients + (F + m) * j, b->coefficients + F * j, F * sizeof *coefficients);
-    memcpy(displacements, b->displacements, K * b->numbers * sizeof *displacements);
-    memcpy(chosen, b->chosen, F * sizeof *chosen);
+    for (size_t j = 0; coefficients && j < m; j++) coefficients[(F + m) * (K + j) + F + j] = 1;
+    if (K > 0) memcpy(displacements, b->displacements, K * b->numbers * sizeof *displacements);
+    if (F > 0) memcpy(chosen, b->chosen, F * sizeof *chosen);
     sn_free(b->coefficients), sn_free(b->displacements), sn_free(b->chosen);
     b->coefficients = coefficients, b->displacements = displacements, b->chosen = chosen;
     return SINEW_OK;
 }
 
-static sinew_status add_shapes(worker *w, const contact *contacts, int count) {
-    sn_baker *b = w->b;
-    size_t old = (size_t)b->shape_count, F = (size_t)b->chosen_count;
-    float *shapes = SN_NEW(float, (size_t)count * b->numbers);
-    if (!shapes) return sn_no_memory(b->error);
-    for (int i = 0; i < count; i++) { /* while the fit is as it was */
-        const sn_bake_meeting *m = &b->meetings[contacts[i].meeting];
-        find_left(w, m);
-        find_shape(w, m, contacts[i].power);
-        for (size_t c = 0; c < b->numbers; c++)
-            shapes[(size_t)i * b->numbers + c] = (float)w->shape[c];
+static sinew_status append(sn_baker *b, double *left, double *sum) {
+    SN_TRY(grow(b));
+    for (int i = 0; i < b->site_count; i++) {
+        sn_bake_function f = {.kind = SN_BAKE_HINGE, .slopes = b->sites[i].slopes, .own = 1};
+        b->chosen[b->chosen_count++] = b->function_count;
+        SN_TRY(sn_bake_add_function(b, &f));
     }
-    sinew_status status = grow(b, count);
-    for (int i = 0; status == SINEW_OK && i < count; i++) {
-        const sn_bake_meeting *m = &b->meetings[contacts[i].meeting];
-        sn_bake_function f = {.kind = SN_BAKE_PRODUCT,
-                              .slider = {m->slider[0], m->slider[1]},
-                              .power = {contacts[i].power[0], contacts[i].power[1]},
-                              .own = 1};
-        size_t shape = old + (size_t)i, function = F + (size_t)i;
-        b->coefficients[(F + (size_t)count) * shape + function] = 1;
-        b->chosen[function] = b->function_count;
-        status = sn_bake_add_function(b, &f);
-        memcpy(b->displacements + shape * b->numbers, shapes + (size_t)i * b->numbers,
-               b->numbers * sizeof *shapes);
-    }
-    if (status == SINEW_OK) b->shape_count += count, b->chosen_count += count;
-    sn_free(shapes);
-    return status;
+    for (int i = 0; i < b->site_count; i++)
+        refine(b, &b->sites[i], left, sum,
+               b->displacements + (size_t)(b->shape_count + i) * b->numbers);
+    b->shape_count += b->site_count;
+    b->hinge_count = b->site_count;
+    return SINEW_OK;
 }
 
-sinew_status sn_bake_add_contact(sn_baker *b, int limit) {
-    if (limit <= 0) return SINEW_OK;
-    worker w = {
-        .b = b, .activations = SN_NEW(double, b->shape_count), .shape = SN_NEW(double, b->numbers)};
-    contact *contacts = SN_NEW(contact, b->meeting_count);
-    bool room = w.activations && w.shape && contacts;
-    for (int i = 0; i < MOST_SAMPLES; i++) {
-        w.left[i] = SN_NEW(double, b->numbers);
-        room &= w.left[i] != NULL;
+/* Whether the baked rig crosses at a sample where the model does not. */
+static sinew_status find_worse(sn_baker *b, int sample, double *pose, bool *worse) {
+    bool model = false;
+    sinew_linear_evaluate(b->linear, b->weights + (size_t)sample * (size_t)b->rig->slider_count,
+                          b->positions);
+    memcpy(pose, b->positions, b->numbers * sizeof *pose);
+    add_shapes(b, sample, 1, pose);
+    SN_TRY(sn_bake_crosses(b, pose, worse));
+    if (!*worse) return SINEW_OK;
+    const float *r = b->residuals + (size_t)sample * b->numbers;
+    for (size_t c = 0; c < b->numbers; c++) b->positions[c] += (double)r[c] / b->scale[sample];
+    for (int i = 0; i < b->site_count; i++) {
+        double phi = hinge_of(b, &b->sites[i], sample);
+        for (size_t c = 0; phi > 0 && c < b->numbers; c++)
+            b->positions[c] += phi * (double)b->sites[i].shape[c];
     }
-    sinew_status status = room ? SINEW_OK : sn_no_memory(b->error);
-    if (status == SINEW_OK) {
-        for (int i = 0; i < b->meeting_count; i++) contacts[i] = examine(&w, i);
-        qsort(contacts, (size_t)b->meeting_count, sizeof *contacts, by_size);
-        int count = 0;
-        while (count < limit && contacts[count].size > b->options->tolerance * b->diagonal) count++;
-        if (count > 0) status = add_shapes(&w, contacts, count);
+    SN_TRY(sn_bake_crosses(b, b->positions, &model));
+    *worse = !model;
+    return SINEW_OK;
+}
+
+static sinew_status enlarge(sn_baker *b, int index, double *pose) {
+    const sn_bake_site *site = &b->sites[index];
+    float *shape = b->displacements + (size_t)(b->shape_count - b->site_count + index) * b->numbers;
+    int step = 0;
+    for (int k = 0; k < b->sample_count; k++) {
+        if (!(hinge_of(b, site, k) > 0) || !belongs(b, site, k)) continue;
+        for (bool worse = true; worse;) {
+            SN_TRY(find_worse(b, k, pose, &worse));
+            if (worse && step == MOST_STEPS) break;
+            if (!worse) continue;
+            double more = (1 + STEP * (step + 1)) / (1 + STEP * step);
+            for (size_t c = 0; c < b->numbers; c++) shape[c] = (float)(more * (double)shape[c]);
+            step++;
+        }
     }
-    for (int i = 0; i < MOST_SAMPLES; i++) sn_free(w.left[i]);
-    sn_free(w.activations), sn_free(w.shape), sn_free(contacts);
+    return SINEW_OK;
+}
+
+sinew_status sn_bake_add_contact(sn_baker *b) {
+    if (b->site_count == 0) return SINEW_OK;
+    double *left = SN_NEW(double, b->numbers), *sum = SN_NEW(double, b->numbers);
+    sinew_status status = left && sum ? SINEW_OK : sn_no_memory(b->error);
+    if (status == SINEW_OK) status = append(b, left, sum);
+    for (int i = 0; status == SINEW_OK && i < b->site_count; i++) status = enlarge(b, i, left);
+    sn_free(left), sn_free(sum);
     return status;
 }

@@ -20,7 +20,6 @@
 #include "rig/baker.h"
 
 enum {
-    CONTACT_SHARE = 4,      /* at most one in this many shapes belongs to contact */
     SWEEPS = 12,            /* of varimax */
     ROTATED_VERTICES = 3000 /* that varimax uses */
 };
@@ -250,12 +249,10 @@ sinew_status sn_bake_fit(sn_baker *b, double *worst, double *rms) {
             values ? fit_fewest(b, values, b->chosen_count, worst, rms) : sn_no_memory(b->error);
         b->chosen_count = b->shape_count;
         sn_free(values);
-        return status;
+        return status == SINEW_OK ? sn_bake_add_contact(b) : status;
     }
-    int n = b->sample_count, most = b->options->max_targets;
-    int contacts =
-        most / CONTACT_SHARE < b->meeting_count ? most / CONTACT_SHARE : b->meeting_count;
-    int count = most - contacts < b->chosen_count ? most - contacts : b->chosen_count;
+    int n = b->sample_count, most = b->options->max_targets - b->site_count;
+    int count = most < b->chosen_count ? most : b->chosen_count;
     double *X = function_values(b), *A = SN_NEW(double, (size_t)n *(size_t)count);
     sinew_status status = X && A ? (b->basis ? reduce(b, X, count) : sn_bake_reduce(b, X, count))
                                  : sn_no_memory(b->error);
@@ -266,7 +263,7 @@ sinew_status sn_bake_fit(sn_baker *b, double *worst, double *rms) {
     }
     if (status == SINEW_OK) status = rotate(b);
     if (status == SINEW_OK) normalize(b, X);
-    if (status == SINEW_OK) status = sn_bake_add_contact(b, contacts);
+    if (status == SINEW_OK) status = sn_bake_add_contact(b);
     sn_free(X), sn_free(A);
     return status;
 }

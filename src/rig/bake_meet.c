@@ -14,36 +14,55 @@
 #include "rig/baker.h"
 #include "sinew/query.h"
 
-#define NEARBY 0.01 /* of the diagonal: sliders whose vertices stay farther apart do not meet */
+#define FINEST_ONSET (1.0 / 64)
+#define NOTICEABLE   1e-3 /* of the diagonal */
+#define NEARBY       0.01 /* of the diagonal: sliders whose vertices stay farther apart do not meet */
 
 static int by_key(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
-/* Pairs of triangles that intersect in the linear blend; release with sinew_free. */
-static sinew_status find_intersections(sn_baker *b, const double *weights, int **pairs,
-                                       int *count) {
-    const sinew_mesh *mesh = b->rig->neutral;
-    if (sn_cancelled(b->monitor)) return sn_fail(b->error, SINEW_CANCELLED, "cancelled");
-    sinew_linear_evaluate(b->linear, weights, b->blend);
-    return sinew_self_intersections(mesh->vertex_count, b->blend, mesh->triangle_count,
-                                    mesh->triangles, b->monitor, pairs, count, b->error);
-}
-
 static int64_t key_of(const sn_baker *b, const int pair[2]) {
     return (int64_t)pair[0] * b->rig->neutral->triangle_count + pair[1];
 }
 
+/* Pairs of triangles that intersect and are not known to; release with sinew_free. */
+static sinew_status find_intersections(sn_baker *b, const double *positions, int **pairs,
+                                       int *count) {
+    const sinew_mesh *mesh = b->rig->neutral;
+    int all, left = 0;
+    if (sn_cancelled(b->monitor)) return sn_fail(b->error, SINEW_CANCELLED, "cancelled");
+    SN_TRY(sinew_self_intersections(mesh->vertex_count, positions, mesh->triangle_count,
+                                    mesh->triangles, b->monitor, pairs, &all, b->error));
+    for (int i = 0; i < all; i++) {
+        const int *pair = *pairs + 2 * (size_t)i;
+        int64_t key = key_of(b, pair);
+        if (b->known_count > 0 && bsearch(&key, b->known, b->known_count, sizeof *b->known, by_key))
+            continue;
+        memmove(*pairs + 2 * (size_t)left++, pair, 2 * sizeof *pair);
+    }
+    *count = left;
+    return SINEW_OK;
+}
+
+static sinew_status blend_intersections(sn_baker *b, const double *weights, int **pairs,
+                                        int *count) {
+    sinew_linear_evaluate(b->linear, weights, b->blend);
+    return find_intersections(b, b->blend, pairs, count);
+}
+
+/* What intersects in the blend becomes known. */
 static sinew_status add_known(sn_baker *b, const double *weights, size_t *capacity) {
     int *pairs = NULL, count = 0;
-    SN_TRY(find_intersections(b, weights, &pairs, &count));
+    SN_TRY(blend_intersections(b, weights, &pairs, &count));
     sinew_status status = SN_RESERVE(b->known, *capacity, b->known_count + (size_t)count)
                               ? SINEW_OK
                               : sn_no_memory(b->error);
     for (int i = 0; status == SINEW_OK && i < count; i++)
         b->known[b->known_count++] = key_of(b, pairs + 2 * (size_t)i);
     sinew_free(pairs);
+    if (b->known_count > 0) qsort(b->known, b->known_count, sizeof *b->known, by_key);
     return status;
 }
 
@@ -57,21 +76,39 @@ static sinew_status find_known(sn_baker *b, double *row) {
         row[s] = b->rig->sliders[s].rest;
         if (status != SINEW_OK) return status;
     }
-    if (b->known_count > 0) qsort(b->known, b->known_count, sizeof *b->known, by_key);
+    return SINEW_OK;
+}
+
+sinew_status sn_bake_crosses(sn_baker *b, const double *positions, bool *crosses) {
+    int *pairs = NULL, count = 0;
+    SN_TRY(find_intersections(b, positions, &pairs, &count));
+    sinew_free(pairs);
+    *crosses = count > 0;
     return SINEW_OK;
 }
 
 sinew_status sn_bake_meets(sn_baker *b, const double *weights, bool *meets) {
-    int *pairs = NULL, count = 0;
-    SN_TRY(find_intersections(b, weights, &pairs, &count));
-    *meets = false;
-    for (int i = 0; !*meets && i < count; i++) {
-        int64_t key = key_of(b, pairs + 2 * (size_t)i);
-        *meets = b->known_count == 0 ||
-                 !bsearch(&key, b->known, b->known_count, sizeof *b->known, by_key);
+    sinew_linear_evaluate(b->linear, weights, b->blend);
+    return sn_bake_crosses(b, b->blend, meets);
+}
+
+sinew_status sn_bake_onset(sn_baker *b, double *row, int slider, double low, double high,
+                           double *onset) {
+    const sinew_slider *moving = &b->rig->sliders[slider];
+    sinew_status status = SINEW_OK;
+    while (status == SINEW_OK && high - low > FINEST_ONSET) {
+        double middle = (low + high) / 2;
+        bool meets = false;
+        row[slider] = sn_bake_weight(moving, middle);
+        status = sn_bake_meets(b, row, &meets);
+        if (meets)
+            high = middle;
+        else
+            low = middle;
     }
-    sinew_free(pairs);
-    return SINEW_OK;
+    row[slider] = moving->rest;
+    *onset = low;
+    return status;
 }
 
 /* The box around the vertices that a slider moves, at rest and at full. */
@@ -115,21 +152,91 @@ static int *index_pairs(int n, const sn_slider_pair *pairs, int count) {
     return listed;
 }
 
-static sinew_status test_pairs(sn_baker *b, double *row, const extent *extents, const int *listed,
-                               sn_slider_pair **pairs, int *count) {
+/* What the search for meetings needs. */
+typedef struct search {
+    sn_baker *b;
+    double *row;
+    const extent *extents;
+    int *listed;
+    int *owner;    /* per triangle: 1 + the first meeting that crosses it */
+    bool *crossed; /* per vertex: of a triangle that crosses another */
+} search;
+
+/* Of `moving`, with `full` at 1. */
+static sinew_status find_onset(search *s, int full, int moving, double *onset) {
+    const sinew_slider *sliders = s->b->rig->sliders;
+    s->row[full] = sn_bake_weight(&sliders[full], 1);
+    sinew_status status = sn_bake_onset(s->b, s->row, moving, 0, 1, onset);
+    s->row[full] = sliders[full].rest;
+    return status;
+}
+
+static void join_sites(sn_baker *b, int from, int to) {
+    for (int i = 0; i < b->meeting_count; i++)
+        if (b->meetings[i].site == from) b->meetings[i].site = to;
+}
+
+/* Whether the slider moves what crosses by more than rounding, or than the traces that a capture
+ * leaves all over a face. */
+static bool takes_part(const search *s, int slider) {
+    const sn_baker *b = s->b;
+    double least = NOTICEABLE * b->diagonal;
+    for (int t = 0; t < b->rig->target_count; t++) {
+        const sinew_target *target = &b->rig->targets[t];
+        if (target->kind != SINEW_TARGET_KIND_PLAIN || target->slider != slider) continue;
+        for (int i = 0; i < target->count; i++) {
+            const double *d = target->deltas + 3 * (size_t)i;
+            if (s->crossed[target->vertices[i]] &&
+                d[0] * d[0] + d[1] * d[1] + d[2] * d[2] > least * least)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool both_take_part(search *s, int x, int y, const int *pairs, int count) {
+    const sinew_mesh *mesh = s->b->rig->neutral;
+    memset(s->crossed, 0, (size_t)mesh->vertex_count * sizeof *s->crossed);
+    for (size_t i = 0; i < 2 * (size_t)count; i++)
+        for (size_t k = 0; k < 3; k++) s->crossed[mesh->triangles[3 * (size_t)pairs[i] + k]] = true;
+    return count > 0 && takes_part(s, x) && takes_part(s, y);
+}
+
+static sinew_status add_meeting(search *s, int x, int y, const int *pairs, int count) {
+    sn_baker *b = s->b;
+    if (!SN_RESERVE(b->meetings, b->meeting_capacity, b->meeting_count + 1))
+        return sn_no_memory(b->error);
+    int own = b->meeting_count++;
+    sn_bake_meeting *m = &b->meetings[own];
+    *m = (sn_bake_meeting){.slider = {x, y}, .site = own};
+    for (size_t i = 0; i < 2 * (size_t)count; i++) {
+        int *owner = &s->owner[pairs[i]];
+        if (*owner > 0)
+            join_sites(b, m->site, b->meetings[*owner - 1].site);
+        else
+            *owner = own + 1;
+    }
+    SN_TRY(find_onset(s, y, x, &m->onset[0]));
+    return find_onset(s, x, y, &m->onset[1]);
+}
+
+static sinew_status test_pairs(search *s, sn_slider_pair **pairs, int *count) {
+    sn_baker *b = s->b;
     int n = b->rig->slider_count;
     bool limb = n <= SN_BAKE_MANY_SLIDERS; /* its alternatives never act together; lids do */
     size_t capacity = (size_t)*count;
     for (int x = 0; x < n; x++)
         for (int y = x + 1; y < n; y++) {
-            int at = listed[(size_t)x * (size_t)n + (size_t)y] - 1;
-            bool meets = false;
+            int at = s->listed[(size_t)x * (size_t)n + (size_t)y] - 1, *crossing = NULL, crossed;
             if (limb && at >= 0 && (*pairs)[at].alike) continue;
-            if (!are_near(&extents[x], &extents[y], NEARBY * b->diagonal)) continue;
-            row[x] = sn_bake_weight(&b->rig->sliders[x], 1);
-            row[y] = sn_bake_weight(&b->rig->sliders[y], 1);
-            sinew_status status = sn_bake_meets(b, row, &meets);
-            row[x] = b->rig->sliders[x].rest, row[y] = b->rig->sliders[y].rest;
+            if (!are_near(&s->extents[x], &s->extents[y], NEARBY * b->diagonal)) continue;
+            s->row[x] = sn_bake_weight(&b->rig->sliders[x], 1);
+            s->row[y] = sn_bake_weight(&b->rig->sliders[y], 1);
+            sinew_status status = blend_intersections(b, s->row, &crossing, &crossed);
+            s->row[x] = b->rig->sliders[x].rest, s->row[y] = b->rig->sliders[y].rest;
+            bool meets = status == SINEW_OK && both_take_part(s, x, y, crossing, crossed);
+            if (meets) status = add_meeting(s, x, y, crossing, crossed);
+            sinew_free(crossing);
             if (status != SINEW_OK) return status;
             if (!meets) continue;
             if (at < 0) {
@@ -143,15 +250,20 @@ static sinew_status test_pairs(sn_baker *b, double *row, const extent *extents, 
 }
 
 sinew_status sn_bake_find_meeting(sn_baker *b, sn_slider_pair **pairs, int *count) {
-    double *row = SN_NEW(double, b->rig->slider_count);
     extent *extents = find_extents(b->rig);
-    int *listed = index_pairs(b->rig->slider_count, *pairs, *count);
-    sinew_status status = row && extents && listed ? SINEW_OK : sn_no_memory(b->error);
+    search s = {.b = b,
+                .row = SN_NEW(double, b->rig->slider_count),
+                .extents = extents,
+                .listed = index_pairs(b->rig->slider_count, *pairs, *count),
+                .owner = SN_NEW0(int, b->rig->neutral->triangle_count),
+                .crossed = SN_NEW(bool, b->rig->neutral->vertex_count)};
+    sinew_status status =
+        s.row && extents && s.listed && s.owner && s.crossed ? SINEW_OK : sn_no_memory(b->error);
     if (status == SINEW_OK) {
-        sinew_rig_rest_weights(b->rig, row);
-        status = find_known(b, row);
+        sinew_rig_rest_weights(b->rig, s.row);
+        status = find_known(b, s.row);
     }
-    if (status == SINEW_OK) status = test_pairs(b, row, extents, listed, pairs, count);
-    sn_free(row), sn_free(extents), sn_free(listed);
+    if (status == SINEW_OK) status = test_pairs(&s, pairs, count);
+    sn_free(s.row), sn_free(extents), sn_free(s.listed), sn_free(s.owner), sn_free(s.crossed);
     return status;
 }

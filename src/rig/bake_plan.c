@@ -25,8 +25,11 @@ enum {
     MOST_DISTANT = 2000, /* pairs that hardly interact, on a face */
     PAIR_SHARE = 45,     /* per cent of the samples up to which pairs are sampled once … */
     PLANNED_SHARE = 65,  /* … and the strongest of them again */
-    MOST_DRAWS = 4       /* of poses of many sliders, of which those that meet are left out */
+    SITE_SAMPLES = 8,    /* of a site, and two for each of its sliders */
+    SITE_TRIES = 2000,
+    MOST_DRAWS = 4 /* of poses of many sliders, of which those that meet are left out */
 };
+#define SITE_DEPTH 0.6  /* most that the hinge of a site rises to in its samples */
 #define COARSE     0.02 /* of a slider's error that hats between its samples may miss */
 #define NEGLIGIBLE 0.01 /* of the strongest interaction */
 #define ALONE      0.1  /* of the tolerance: sliders with smaller errors alone need no functions */
@@ -81,6 +84,7 @@ static double raised(double u, int power) {
 }
 
 double sn_bake_evaluate(const sn_baker *b, const sn_bake_function *f, const double *weights) {
+    if (f->kind == SN_BAKE_HINGE) return sn_bake_hinge(b, f->slopes, weights);
     double u = sn_bake_unit(&b->rig->sliders[f->slider[0]], weights[f->slider[0]]);
     if (f->kind == SN_BAKE_HAT) {
         if (u <= f->low || u >= f->high) return 0;
@@ -232,18 +236,39 @@ static int by_interaction(const void *x, const void *y) {
 static sinew_status sample_meeting(sn_baker *b, sn_slider_pair *pair, double *row) {
     static const double corner[][2] = {{1, 1},   {1, 0.75},    {0.75, 1},
                                        {1, 0.5}, {0.75, 0.75}, {0.5, 1}};
-    sn_bake_meeting meeting = {.slider = {pair->a, pair->b}, .first = b->sample_count};
     for (size_t k = 0; k < sizeof corner / sizeof *corner; k++) {
         int index = b->sample_count;
         SN_TRY(sample_pair(b, pair, corner[k], row));
         if (b->sample_count > index)
             pair->interaction = fmax(pair->interaction, interaction_of(b, index, -1, -1));
     }
-    meeting.count = b->sample_count - meeting.first;
-    if (meeting.count == 0) return SINEW_OK;
-    if (!SN_RESERVE(b->meetings, b->meeting_capacity, b->meeting_count + 1))
-        return sn_no_memory(b->error);
-    b->meetings[b->meeting_count++] = meeting;
+    return SINEW_OK;
+}
+
+/* Poses of two or three sliders of a site in which its surfaces meet, but not much deeper than a
+ * performance takes them. */
+static sinew_status sample_site(sn_baker *b, const sn_bake_site *site, double *row) {
+    int n = b->rig->slider_count, own = 0;
+    uint64_t state = 1;
+    for (int i = 0; i < 8; i++) sn_bake_random(&state);
+    for (int s = 0; s < n; s++) own += site->slopes[s] != 0;
+    int wanted = SITE_SAMPLES + 2 * own;
+    for (int tries = 0; wanted > 0 && tries < SITE_TRIES; tries++) {
+        double size;
+        for (int k = 0; k < 3; k++) {
+            int pick = (int)(sn_bake_random(&state) * own), s = 0;
+            while (site->slopes[s] == 0 || pick-- > 0) s++;
+            row[s] = sn_bake_weight(&b->rig->sliders[s], sn_bake_random(&state));
+        }
+        double depth = sn_bake_hinge(b, site->slopes, row);
+        sinew_status status = SINEW_OK;
+        if (depth > 0 && depth < SITE_DEPTH) {
+            status = add_sample(b, row, &size);
+            wanted--;
+        }
+        sinew_rig_rest_weights(b->rig, row);
+        if (status != SINEW_OK) return status;
+    }
     return SINEW_OK;
 }
 
@@ -267,6 +292,7 @@ static sinew_status sample_pairs(sn_baker *b, const int *half, sn_slider_pair *p
     b->sample_limit = all * PLANNED_SHARE / 100;
     for (int i = 0; i < *count; i++)
         if (pairs[i].meets) SN_TRY(sample_meeting(b, &pairs[i], row));
+    for (int i = 0; i < b->site_count; i++) SN_TRY(sample_site(b, &b->sites[i], row));
     for (int i = 0; i < *count; i++) /* of those without a sample, by how much the two meet */
         if (pairs[i].interaction < 0)
             pairs[i].interaction = overlap > 0 ? measured * pairs[i].overlap / overlap : 0;
@@ -407,6 +433,7 @@ static sinew_status add_pairs(sn_baker *b, const int *half, const double *expect
     SN_TRY(sn_bake_pairs(b->rig, &pairs, &count, b->error));
     sinew_status status = SINEW_OK;
     if (b->options->self_contact) status = sn_bake_find_meeting(b, &pairs, &count);
+    if (status == SINEW_OK) status = sn_bake_find_sites(b);
     if (status == SINEW_OK) status = sample_pairs(b, half, pairs, &count, row);
     bool polynomials = b->options->style == SINEW_BAKE_STYLE_POLYNOMIALS;
     if (status == SINEW_OK && polynomials) status = add_polynomials(b, pairs, count);

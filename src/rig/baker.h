@@ -1,10 +1,11 @@
 /* What the steps of a bake share. In order:
  *
  *   bake_plan.c     asks the model for samples and lists the functions that may explain them
- *   bake_meet.c     finds the poses in which surfaces meet, for models with self-contact
+ *   bake_meet.c     finds the pairs of sliders that meet, for models with self-contact
+ *   bake_site.c     joins them to sites, each with a hinge function that is zero without contact
  *   bake_choose.c   picks the functions that remove most of the error
  *   bake_fit.c      finds the displacements, for polynomials also the few shapes that span them
- *   bake_contact.c  adds shapes for the pairs of sliders that meet
+ *   bake_contact.c  takes contact out of the samples, and adds a shape per site
  *   bake.c          turns the result into targets of a rig */
 #ifndef SN_RIG_BAKER_H
 #define SN_RIG_BAKER_H
@@ -19,12 +20,13 @@ enum {
 #define SN_BAKE_INVISIBLE 0.1 /* of the error to mend: displacements below are dropped */
 
 /* A candidate: the hat of an in-between on one slider, u^p - u of one slider (which leaves its full
- * shape alone), or a product of powers. */
+ * shape alone), or a product of powers. Or the hinge of a site, which is no candidate. */
 typedef struct sn_bake_function {
-    enum { SN_BAKE_HAT, SN_BAKE_CURVE, SN_BAKE_PRODUCT } kind;
+    enum { SN_BAKE_HAT, SN_BAKE_CURVE, SN_BAKE_PRODUCT, SN_BAKE_HINGE } kind;
     int slider[SN_BAKE_FACTORS];
     int power[SN_BAKE_FACTORS]; /* 0: no such factor; unused by hats */
     double low, knot, high;     /* of hats, in units from rest 0 to full 1 */
+    const double *slopes;       /* of hinges, those of the site */
     double *values;             /* per sample, made orthogonal to what is chosen */
     double gain, norm;          /* p^T G p, p^T p */
     double own;                 /* p^T p before anything was chosen */
@@ -32,11 +34,20 @@ typedef struct sn_bake_function {
     bool chosen;
 } sn_bake_function;
 
-/* The samples of two sliders that meet. */
+/* Two sliders that meet: their linear blend intersects itself, though neither alone does. */
 typedef struct sn_bake_meeting {
     int slider[2];
-    int first, count; /* samples */
+    double onset[2]; /* of each slider, with the other at full: where the intersection begins */
+    int site;
 } sn_bake_meeting;
+
+/* Sliders that bring the same two surfaces together. The gap between them is linear in the weights,
+ * so contact grows with max(0, slopes . u - 1), slopes <= 1. */
+typedef struct sn_bake_site {
+    double *slopes; /* per slider, 0: not of this site */
+    float *shape;   /* 3 V: what contact adds where the hinge is 1, taken out of the samples */
+    double size;    /* largest displacement of a sample */
+} sn_bake_site;
 
 typedef struct sn_baker {
     const sinew_rig *rig;
@@ -60,6 +71,9 @@ typedef struct sn_baker {
     sn_bake_meeting *meetings;
     int meeting_count;
     size_t meeting_capacity;
+    sn_bake_site *sites; /* largest first once contact is taken out */
+    int site_count;
+    size_t site_capacity;
 
     sn_bake_function *functions;
     int function_count;
@@ -69,6 +83,7 @@ typedef struct sn_baker {
     double *basis; /* the orthonormal set, a column per chosen function */
 
     int shape_count;      /* targets to add */
+    int hinge_count;      /* the last of them, and of the chosen functions, are hinges */
     double *coefficients; /* chosen_count x shape_count; NULL: shape j belongs to function j */
     float *displacements; /* a column of 3 V per shape */
 } sn_baker;
@@ -78,11 +93,21 @@ sinew_status sn_bake_take_samples(sn_baker *b);
 sinew_status sn_bake_add_function(sn_baker *b, const sn_bake_function *f);
 double sn_bake_evaluate(const sn_baker *b, const sn_bake_function *f, const double *weights);
 
-/* bake_meet.c: sets `meets` of the pairs, and adds those that meet without moving the same
- * vertices. Then whether the blend of a pose intersects where neither the neutral nor a pose does.
+/* bake_meet.c: sets `meets` of the pairs, adds those that meet without moving the same vertices,
+ * and lists all in b->meetings; those that share a triangle have the same site. Then whether
+ * positions, or the blend of a pose, intersect where neither the neutral nor a slider alone does.
  */
 sinew_status sn_bake_find_meeting(sn_baker *b, sn_slider_pair **pairs, int *count);
+sinew_status sn_bake_crosses(sn_baker *b, const double *positions, bool *crosses);
 sinew_status sn_bake_meets(sn_baker *b, const double *weights, bool *meets);
+/* The largest part of a slider, from `low` to `high`, up to which the pose of `row` does not
+ * intersect; the slider returns to its rest. */
+sinew_status sn_bake_onset(sn_baker *b, double *row, int slider, double low, double high,
+                           double *onset);
+
+/* bake_site.c: the sites of the meetings, and the value of a hinge. */
+sinew_status sn_bake_find_sites(sn_baker *b);
+double sn_bake_hinge(const sn_baker *b, const double *slopes, const double *weights);
 
 /* bake_choose.c: the Gram matrix of the samples, once; then at most `limit` functions, or all. */
 sinew_status sn_bake_weigh(sn_baker *b);
@@ -93,9 +118,10 @@ sinew_status sn_bake_choose_all(sn_baker *b);
  * largest first. X: values of the chosen functions, sample_count x chosen_count. */
 sinew_status sn_bake_reduce(sn_baker *b, const double *X, int count);
 
-/* bake_contact.c: adds at most `limit` shapes to a fit of polynomials, one for each of the pairs of
- * sliders whose contact it misses most. */
-sinew_status sn_bake_add_contact(sn_baker *b, int limit);
+/* bake_contact.c: takes contact at the `limit` sites where it moves most out of the samples, before
+ * they are weighed, and drops the others; adds a shape for each site to the fit of the rest. */
+sinew_status sn_bake_part_contact(sn_baker *b, int limit);
+sinew_status sn_bake_add_contact(sn_baker *b);
 
 /* bake_fit.c: the fewest shapes that meet the tolerance, and the error that they leave on the
  * samples, over the diagonal. */
