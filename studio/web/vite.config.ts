@@ -11,7 +11,6 @@ export default defineConfig({
         entryFileNames: 'app.js',
         chunkFileNames: '[name].js',
         assetFileNames: '[name][extname]',
-        inlineDynamicImports: true,
       },
     },
   },

@@ -48,6 +48,16 @@ export class ContactShadow {
     this.stale = true;
   }
 
+  /** Compiles what `update` draws; `surface` stands for the mesh. */
+  compile(surface: THREE.BufferGeometry): Promise<unknown> {
+    const group = new THREE.Group();
+    for (const material of [this.depth, this.blurX, this.blurY]) group.add(new THREE.Mesh(material === this.depth ? surface : this.quad.geometry, material));
+    this.renderer.setRenderTarget(this.target);
+    const compiled = this.renderer.compileAsync(group, this.camera);
+    this.renderer.setRenderTarget(null);
+    return compiled;
+  }
+
   update(mesh: THREE.Mesh) {
     if (!this.stale) return;
     this.stale = false;

@@ -8,7 +8,8 @@ export const format = (value: number, digits = 2) =>
     : String(Math.round(value * 10 ** digits) / 10 ** digits);
 
 /** Screen readers do not read 1e-7. */
-const plain = (value: number) => value.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 20 }) as unknown as number;
+const plain = (value: number) =>
+  value === 0 || Math.abs(value) >= 1e-6 ? value : (value.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 20 }) as unknown as number);
 
 export function IconButton(props: {
   label: string;

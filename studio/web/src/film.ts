@@ -1,6 +1,6 @@
 // Small moving pictures: each phase is drawn once and kept, so that many of them can play at once,
 // also where drawing takes long.
-let busyUntil = 0;
+let busyUntil = 0, isBusy = false;
 /** Films with phases that are not drawn yet, and when they were on the screen last. */
 const unfinished = new Map<Film, number>();
 
@@ -9,19 +9,13 @@ export class Film {
   private drawn = 0;
 
   /** `draw` fills a canvas with one phase. */
-  constructor(readonly length: number, private width: number, private height: number, private draw: (canvas: HTMLCanvasElement, phase: number) => void) {
+  constructor(readonly length: number, private width: number, private height: number, private draw: (canvas: HTMLCanvasElement, phase: number) => Promise<void>) {
     this.frames = new Array(length).fill(null);
   }
 
   /** Shows a phase, or until it is drawn the one nearest to it. */
   show(canvas: HTMLCanvasElement, phase: number) {
-    const now = performance.now();
-    if (!this.frames[phase] && this.isTurn(now)) {
-      this.frames[phase] = this.make(phase);
-      const end = performance.now();
-      if (this.drawn > 0) busyUntil = end + 2 * (end - now); // its first picture does not wait
-      if (++this.drawn === this.length) unfinished.delete(this);
-    }
+    if (!this.frames[phase] && this.isTurn(performance.now())) void this.make(phase);
     const frame = this.nearest(phase);
     if (!frame) return;
     const context = canvas.getContext('2d')!;
@@ -32,7 +26,7 @@ export class Film {
   /** Drawing takes a third of the page's time, and starts with the film that has the fewest phases. */
   private isTurn(now: number): boolean {
     unfinished.set(this, now);
-    if (now < busyUntil) return false;
+    if (isBusy || now < busyUntil) return false;
     for (const [film, seen] of unfinished) {
       if (now - seen > 1000) unfinished.delete(film);
       else if (film.drawn < this.drawn) return false;
@@ -40,12 +34,16 @@ export class Film {
     return true;
   }
 
-  private make(phase: number): HTMLCanvasElement {
-    const canvas = document.createElement('canvas');
+  private async make(phase: number) {
+    const canvas = document.createElement('canvas'), start = performance.now();
     canvas.width = this.width;
     canvas.height = this.height;
-    this.draw(canvas, phase);
-    return canvas;
+    isBusy = true;
+    await this.draw(canvas, phase).finally(() => (isBusy = false));
+    this.frames[phase] = canvas;
+    const end = performance.now();
+    if (this.drawn > 0) busyUntil = end + 2 * (end - start); // its first picture does not wait
+    if (++this.drawn === this.length) unfinished.delete(this);
   }
 
   private nearest(phase: number): HTMLCanvasElement | null {

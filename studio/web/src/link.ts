@@ -14,10 +14,10 @@ export const MOST_SOLVES = 6;
 const samples: { shape: number; picture: number }[] = [];
 /** Comes just before the frames of its preview. */
 let previewRig: state.Rig | null = null;
-let afterFrame: ((done: () => void) => void) | null = null;
+let afterFrame: ((drawn: () => void, seen: () => void) => void) | null = null;
 
-/** The view calls `done` once the newest shape is on the screen. */
-export const onShape = (show: (done: () => void) => void) => (afterFrame = show);
+/** The view calls `drawn` when it has told WebGL what to draw, and `seen` when that is done. */
+export const onShape = (show: (drawn: () => void, seen: () => void) => void) => (afterFrame = show);
 
 export function send(message: object) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
@@ -144,6 +144,7 @@ function readRig(header: Header, arrays: { [name: string]: ArrayBufferView }): s
 function onBinary(buffer: ArrayBuffer) {
   const { header, arrays } = readBinary(buffer);
   if (header.type === 'rig') {
+    performance.mark('rig');
     batch(() => {
       state.shape.value = null;
       state.selectedSliders.value = [];
@@ -229,15 +230,13 @@ export function showNewest() {
       if (state.time.value.playing) state.time.value = { ...state.time.value, frame: shape.frame };
     }
   });
-  const done = () => {
-    send({ type: 'shown' });
-    measure(shape.revision, arrived);
-  };
-  if (afterFrame) afterFrame(done);
-  else done();
+  const drawn = () => send({ type: 'shown' });
+  if (afterFrame) afterFrame(drawn, () => measure(shape.revision, arrived));
+  else drawn();
 }
 
 function measure(revision: number, arrived: number) {
+  if (!performance.getEntriesByName('face').length) performance.mark('face');
   let sent = 0;
   for (let i = waiting.length - 1; i >= 0; i--)
     if (waiting[i].revision <= revision) {

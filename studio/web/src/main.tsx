@@ -7,14 +7,16 @@ import { Dialogs } from './dialogs';
 import { setKey } from './keys';
 import { cancel, clearLatency, connect, open, patch, play, redo, seek, send, sendFiles, setWeights, undo, unanswered } from './link';
 import type { Operation } from './patch';
-import { HEAT_STOPS } from './shading';
+import { HEAT_STOPS } from './heat';
 import { Side } from './side';
 import { Sliders } from './sliders';
 import * as state from './state';
 import './style.css';
 import { Timeline } from './timeline';
-import { View } from './view';
+import type { View } from './view';
 
+/** Fetched and run in a task of its own, while the panels are drawn. */
+const viewModule = import('./view');
 const view = signal<View | null>(null);
 const dropping = signal(false);
 
@@ -177,7 +179,7 @@ const FIRST_EXAMPLES = [['bend', 'a bend that does not shrink'], ['lips', 'lips 
 function Viewport() {
   const host = useRef<HTMLDivElement>(null), right = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    view.value = new View(host.current!, right.current!);
+    void viewModule.then(({ View }) => (view.value = new View(host.current!, right.current!)));
   }, []);
   const side = state.compare.value === 'side';
   const hint = state.example.value;
@@ -342,8 +344,8 @@ function App() {
   );
 }
 
-render(<App />, document.getElementById('app')!);
 connect();
+setTimeout(() => render(<App />, document.getElementById('app')!)); // a task of its own
 
 // For tests and measurements.
 Object.assign(window, { studio: { state, patch, view: () => view.value, unanswered, clearLatency } });

@@ -7,16 +7,18 @@ const SEEN = new THREE.Color(0xe8825a), DOUBT = new THREE.Color(0xf2d14b), CHOSE
 
 /** A round dot with a dark rim, which shows on any skin. */
 function dot(): THREE.Texture {
-  const canvas = document.createElement('canvas');
-  canvas.width = canvas.height = 32;
-  const context = canvas.getContext('2d')!;
-  context.arc(16, 16, 13, 0, 2 * Math.PI);
-  context.fillStyle = '#fff';
-  context.fill();
-  context.lineWidth = 4;
-  context.strokeStyle = '#0009';
-  context.stroke();
-  return new THREE.CanvasTexture(canvas);
+  const size = 32, pixels = new Uint8Array(4 * size * size);
+  for (let i = 0; i < size * size; i++) {
+    const radius = Math.hypot((i % size) - 15.5, Math.floor(i / size) - 15.5);
+    const white = Math.max(0, Math.min(1, 11.5 - radius)), inside = Math.max(0, Math.min(1, 15.5 - radius));
+    pixels.fill(255 * white, 4 * i, 4 * i + 3);
+    pixels[4 * i + 3] = 255 * inside * (0.6 + 0.4 * white);
+  }
+  const texture = new THREE.DataTexture(pixels, size, size);
+  texture.magFilter = texture.minFilter = THREE.LinearFilter;
+  texture.colorSpace = THREE.SRGBColorSpace;
+  texture.needsUpdate = true;
+  return texture;
 }
 
 export class MarkerMarks {

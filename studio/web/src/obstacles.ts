@@ -1,5 +1,6 @@
 // Obstacles of the scene as things to see and move.
 import * as THREE from 'three';
+import { moveObstacle, round } from './obstacle_edits';
 import { meshes, type Obstacle } from './state';
 
 const material = (selected: boolean) =>
@@ -64,54 +65,12 @@ export function obstacleMesh(obstacle: Obstacle, diagonal: number, selected: boo
   return mesh;
 }
 
-const round = (v: THREE.Vector3) => v.toArray().map((x) => Math.round(x * 1e6) / 1e6);
-
-function moved(motion: NonNullable<Obstacle['motion']>, to: THREE.Vector3) {
-  const by = to.clone().sub(vector(motion[0].move));
-  return motion.map((key) => ({ ...key, move: round(vector(key.move).add(by)) }));
-}
-
-/** The obstacle at the place of its mesh. */
+/** The obstacle where its mesh is, turned as its mesh is. */
 export function placeObstacle(obstacle: Obstacle, object: THREE.Object3D): Obstacle {
-  const at = object.position;
-  switch (obstacle.shape) {
-    case 'sphere':
-    case 'box':
-      return { ...obstacle, center: round(at) };
-    case 'mesh': // where it was made, moved; further keys of a motion keep their distance from the first
-      return { ...obstacle, motion: moved(obstacle.motion ?? [{ time: 0 }], at) };
-    case 'plane':
-      return { ...obstacle, point: round(at), normal: round(new THREE.Vector3(0, 0, 1).applyQuaternion(object.quaternion)) };
-    default: {
-      const length = vector(obstacle.to).distanceTo(vector(obstacle.from));
-      const axis = new THREE.Vector3(0, length / 2, 0).applyQuaternion(object.quaternion);
-      return { ...obstacle, from: round(at.clone().sub(axis)), to: round(at.clone().add(axis)) };
-    }
-  }
-}
-
-/** The obstacle with its center at a point. */
-export function moveObstacle(obstacle: Obstacle, to: number[]): Obstacle {
-  const stand = obstacleMesh({ ...obstacle, enabled: true }, 1, false) ?? new THREE.Object3D();
-  stand.position.set(to[0], to[1], to[2]);
-  return placeObstacle(obstacle, stand);
-}
-
-export function newObstacle(shape: Obstacle['shape'], neutral: Float32Array, diagonal: number): Obstacle {
-  const box = new THREE.Box3().setFromArray(neutral as unknown as number[]);
-  const c = box.getCenter(new THREE.Vector3());
-  const r = Math.round(diagonal * 0.08 * 1e4) / 1e4;
-  const front = new THREE.Vector3(c.x + diagonal * 0.12, c.y, box.max.z + r * 0.4);
-  const at = round(front);
-  switch (shape) {
-    case 'box':
-      return { shape, name: 'box', center: at, half: [r, r, r] };
-    case 'plane':
-      return { shape, name: 'plane', point: round(new THREE.Vector3(c.x, box.min.y, c.z)), normal: [0, 1, 0] };
-    case 'capsule':
-    case 'cylinder':
-      return { shape, name: shape === 'capsule' ? 'capsule' : 'rod', from: [at[0] - 2 * r, at[1], at[2]], to: [at[0] + 2 * r, at[1], at[2]], radius: r / 2 };
-    default:
-      return { shape: 'sphere', name: 'ball', center: at, radius: r };
-  }
+  const moved = moveObstacle(obstacle, object.position.toArray());
+  const turned = (x: number, y: number, z: number) => new THREE.Vector3(x, y, z).applyQuaternion(object.quaternion);
+  if (obstacle.shape === 'plane') return { ...moved, normal: round(turned(0, 0, 1).toArray()) };
+  if (!obstacle.from || !obstacle.to) return moved;
+  const axis = turned(0, vector(obstacle.to).distanceTo(vector(obstacle.from)) / 2, 0), at = object.position;
+  return { ...moved, from: round(at.clone().sub(axis).toArray()), to: round(at.clone().add(axis).toArray()) };
 }

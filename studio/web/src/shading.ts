@@ -1,16 +1,7 @@
 // How surfaces look: what a part is made of, eyes, heat map.
 import * as THREE from 'three';
-import type { MeshBVH } from 'three-mesh-bvh';
+import { HEAT_STOPS } from './heat';
 import type { Rig } from './state';
-
-export const HEAT_STOPS: [number, number, number][] = [
-  [0.19, 0.26, 0.58],
-  [0.16, 0.53, 0.69],
-  [0.3, 0.74, 0.58],
-  [0.84, 0.86, 0.4],
-  [0.96, 0.62, 0.26],
-  [0.78, 0.18, 0.18],
-];
 
 interface Look {
   color: THREE.Color;
@@ -34,8 +25,10 @@ const isShell = (name: string) => /occlusion|lacrimal|tear|cornea|eye.?(blend|sh
 
 /** Numbers of the triangles to draw. */
 export function visibleTriangles(rig: Rig): Uint32Array {
-  const hidden = rig.parts.map(isShell);
-  return Uint32Array.from(rig.trianglePart.keys()).filter((t) => !hidden[rig.trianglePart[t]]);
+  const hidden = rig.parts.map(isShell), all = new Uint32Array(rig.trianglePart.length);
+  let count = 0;
+  for (let t = 0; t < all.length; t++) if (!hidden[rig.trianglePart[t]]) all[count++] = t;
+  return all.slice(0, count);
 }
 
 /** Per vertex: color, and (direction from the eyeball's centre at rest, gloss). */
@@ -201,23 +194,6 @@ export function computeNormals(positions: Float32Array, triangles: Uint32Array, 
   }
 }
 
-/** Edges of the polygons: diagonals inside a face are left out. */
-export function polygonEdges(triangles: Uint32Array, faceOf: Uint32Array): Uint32Array {
-  const seen = new Map<number, number>(); // edge -> face, or -1 when it is a real edge
-  const edges: number[] = [];
-  const limit = 2 ** 26;
-  for (let t = 0; t < triangles.length; t += 3)
-    for (let k = 0; k < 3; k++) {
-      const a = triangles[t + k], b = triangles[t + ((k + 1) % 3)];
-      const key = Math.min(a, b) * limit + Math.max(a, b);
-      const face = seen.get(key);
-      if (face === undefined) seen.set(key, faceOf[t / 3]);
-      else if (face === faceOf[t / 3]) seen.set(key, -2);
-    }
-  for (const [key, face] of seen) if (face !== -2) edges.push(Math.floor(key / limit), key % limit);
-  return new Uint32Array(edges);
-}
-
 /** A soft studio: bright box above and to the left, dimmer walls, warm floor. */
 export function studioEnvironment(renderer: THREE.WebGLRenderer): THREE.Texture {
   const scene = new THREE.Scene();
@@ -240,45 +216,4 @@ export function studioEnvironment(renderer: THREE.WebGLRenderer): THREE.Texture 
   const texture = generator.fromScene(scene, 0.04).texture;
   generator.dispose();
   return texture;
-}
-
-const AO_RAYS = 20;
-const AO_LIMIT = 80000; // vertices
-
-/** Ambient occlusion of the neutral, a few milliseconds at a time; `done` when `out` is full. */
-export function bakeOcclusion(bvh: MeshBVH, rig: Rig, normals: Float32Array, gaze: Float32Array, out: Float32Array, alive: () => boolean, done: () => void) {
-  if (rig.vertices > AO_LIMIT) return;
-  const directions = Array.from({ length: AO_RAYS }, (_, i) => {
-    // Cosine-weighted on the hemisphere about +z, on a spiral.
-    const u = (i + 0.5) / AO_RAYS, angle = i * 2.399963;
-    const r = Math.sqrt(u);
-    return [r * Math.cos(angle), r * Math.sin(angle), Math.sqrt(1 - u)];
-  });
-  const ray = new THREE.Ray(), normal = new THREE.Vector3(), a = new THREE.Vector3(), b = new THREE.Vector3();
-  const reach = 0.35 * rig.diagonal, lift = 1e-3 * rig.diagonal;
-  const result = new Float32Array(rig.vertices);
-  let v = 0;
-  const step = () => {
-    if (!alive()) return;
-    const until = performance.now() + 6;
-    for (; v < rig.vertices && performance.now() < until; v++) {
-      normal.fromArray(normals, 3 * v);
-      a.set(Math.abs(normal.x) > 0.9 ? 0 : 1, Math.abs(normal.x) > 0.9 ? 1 : 0, 0).cross(normal).normalize();
-      b.crossVectors(normal, a);
-      let open = 0;
-      for (const [x, y, z] of directions) {
-        ray.origin.fromArray(rig.neutral, 3 * v).addScaledVector(normal, lift);
-        ray.direction.set(0, 0, 0).addScaledVector(a, x).addScaledVector(b, y).addScaledVector(normal, z);
-        const hit = bvh.raycastFirst(ray, THREE.DoubleSide);
-        open += hit && hit.distance < reach ? hit.distance / reach : 1;
-      }
-      result[v] = open / AO_RAYS;
-    }
-    if (v < rig.vertices) return setTimeout(step, 12);
-    // Teeth and eyes come out of the dark when the mouth opens: only part of it is theirs.
-    for (let i = 0; i < result.length; i++) out[i] = Math.min(1, 0.08 + 1.05 * result[i] + 0.45 * gaze[4 * i + 3]);
-    done();
-    return undefined;
-  };
-  setTimeout(step, 300);
 }

@@ -3,7 +3,7 @@ import { Box, Boxes, Circle, Cylinder, Eye, EyeOff, Grid3x3, Pill, Square, Trash
 import { useRef } from 'preact/hooks';
 import { format, IconButton, Scrub, Section } from './controls';
 import { newGesture, patch, redo, send, sendFiles, setMembers, undo } from './link';
-import { moveObstacle, newObstacle } from './obstacles';
+import { moveObstacle, newObstacle } from './obstacle_edits';
 import type { Operation } from './patch';
 import * as state from './state';
 

@@ -7,7 +7,6 @@ export class Thumbnails {
   private scene = new THREE.Scene();
   private target = new THREE.WebGLRenderTarget(1, 1, { colorSpace: THREE.SRGBColorSpace });
   private camera = new THREE.PerspectiveCamera();
-  private pixels = new Uint8Array(0);
   private mesh: THREE.Mesh;
 
   /** `like` lends its colors, if given; the shape is the thumbnails' own. `things` stand around it. */
@@ -31,13 +30,22 @@ export class Thumbnails {
     if (things.length) this.scene.add(new THREE.HemisphereLight(0xffffff, 0x8890a0, 2.5));
   }
 
+  /** Compiles a mesh's material for thumbnails. */
+  static compile(renderer: THREE.WebGLRenderer, mesh: THREE.Mesh): Promise<unknown> {
+    const target = new THREE.WebGLRenderTarget(1, 1, { colorSpace: THREE.SRGBColorSpace });
+    renderer.setRenderTarget(target);
+    const compiled = renderer.compileAsync(mesh, new THREE.PerspectiveCamera());
+    renderer.setRenderTarget(null);
+    return compiled.finally(() => target.dispose());
+  }
+
   dispose() {
     this.mesh.geometry.dispose();
     this.target.dispose();
   }
 
   /** The shape `share` of the way from one to the other, as `eye` sees it. */
-  draw(canvas: HTMLCanvasElement, from: Float32Array, to: Float32Array, share: number, eye: THREE.PerspectiveCamera, material: THREE.Material) {
+  async draw(canvas: HTMLCanvasElement, from: Float32Array, to: Float32Array, share: number, eye: THREE.PerspectiveCamera, material: THREE.Material) {
     const { width, height } = canvas;
     const { position, normal } = this.mesh.geometry.attributes;
     const p = position.array as Float32Array;
@@ -55,12 +63,14 @@ export class Thumbnails {
     renderer.setClearColor(0x000000, 0);
     renderer.clear();
     renderer.render(this.scene, this.camera);
-    if (this.pixels.length !== 4 * width * height) this.pixels = new Uint8Array(4 * width * height);
-    renderer.readRenderTargetPixels(this.target, 0, 0, width, height, this.pixels);
+    const pixels = new Uint8Array(4 * width * height);
+    // Waiting here for the picture would stop the page.
+    const read = renderer.readRenderTargetPixelsAsync(this.target, 0, 0, width, height, pixels);
     renderer.setRenderTarget(null);
+    await read;
     const image = new ImageData(width, height);
     for (let y = 0; y < height; y++) // the first row of a target is the lowest
-      image.data.set(this.pixels.subarray(4 * width * (height - 1 - y), 4 * width * (height - y)), 4 * width * y);
+      image.data.set(pixels.subarray(4 * width * (height - 1 - y), 4 * width * (height - y)), 4 * width * y);
     canvas.getContext('2d')!.putImageData(image, 0, 0);
   }
 }

@@ -2,15 +2,17 @@
 import { effect } from '@preact/signals';
 import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
-import { TransformControls } from 'three/examples/jsm/controls/TransformControls.js';
-import { acceleratedRaycast, MeshBVH } from 'three-mesh-bvh';
+import { acceleratedRaycast, MeshBVH, type SerializedBVH } from 'three-mesh-bvh';
 import { ContactShadow } from './contact_shadow';
 import { newGesture, onShape, patch, send, sendFiles, settle, showNewest } from './link';
 import { mapWith, MarkerMarks } from './markers';
-import { obstacleMesh, placeObstacle } from './obstacles';
-import { bakeOcclusion, computeNormals, paintRig, polygonEdges, visibleTriangles, studioEnvironment, surfaceMaterials, type SurfaceMaterials } from './shading';
+import { obstacleMesh } from './obstacles';
+import { ObstacleStage } from './obstacle_stage';
+import { computeNormals, paintRig, visibleTriangles, studioEnvironment, surfaceMaterials, type SurfaceMaterials } from './shading';
 import type { Json, Operation } from './patch';
 import * as state from './state';
+import type { SurveyAnswer, SurveyRequest } from './survey';
+import { finished } from './finished';
 import { frameRig } from './framing';
 import { Thumbnails } from './thumbnails';
 
@@ -30,13 +32,17 @@ interface Surface {
   stale: boolean;
 }
 
-/** WebGL runs on the processor: there is no GPU. */
-function isSoftware(): boolean {
-  const gl = document.createElement('canvas').getContext('webgl2');
-  const about = gl?.getExtension('WEBGL_debug_renderer_info');
-  const name = gl && about ? String(gl.getParameter(about.UNMASKED_RENDERER_WEBGL)) : '';
-  gl?.getExtension('WEBGL_lose_context')?.loseContext();
-  return /swiftshader|llvmpipe|software/i.test(name);
+/** A renderer, and whether it runs on the processor because there is no GPU. */
+function makeRenderer(): { renderer: THREE.WebGLRenderer; software: boolean } {
+  const options = { preserveDrawingBuffer: true, alpha: true };
+  const renderer = new THREE.WebGLRenderer({ ...options, antialias: true });
+  const gl = renderer.getContext(), about = gl.getExtension('WEBGL_debug_renderer_info');
+  const software = !!about && /swiftshader|llvmpipe|software/i.test(String(gl.getParameter(about.UNMASKED_RENDERER_WEBGL)));
+  if (!software) return { renderer, software };
+  // Four samples a pixel take a processor three times as long.
+  renderer.dispose();
+  renderer.forceContextLoss();
+  return { renderer: new THREE.WebGLRenderer({ ...options, antialias: false }), software };
 }
 
 /** 1, 5, 6, 7 -> "1,5-7", and back. */
@@ -57,20 +63,25 @@ function unrange(text: string): number[] {
   });
 }
 
+/** Corners of the chosen triangles. */
+function corners(triangles: Uint32Array, chosen: Uint32Array): Uint32Array {
+  const result = new Uint32Array(3 * chosen.length);
+  for (let i = 0; i < chosen.length; i++) for (let k = 0; k < 3; k++) result[3 * i + k] = triangles[3 * chosen[i] + k];
+  return result;
+}
+
 export class View {
   readonly renderer: THREE.WebGLRenderer;
   readonly camera = new THREE.PerspectiveCamera(26, 1, 0.001, 100);
   private scene = new THREE.Scene();
   private orbit: OrbitControls;
-  private gizmo: TransformControls;
-  private gizmoHelper: THREE.Object3D;
   private linear: Surface | null = null;
   private physical: Surface | null = null;
   private ghostMaterial = new THREE.MeshStandardMaterial({
     color: 0x4f8fd0, transparent: true, opacity: 0.28, depthWrite: false, roughness: 0.9, side: THREE.FrontSide,
   });
   private wireMaterial = new THREE.LineBasicMaterial({ color: 0x10141a, transparent: true, opacity: 0.22 });
-  private obstacles = new THREE.Group();
+  private obstacles: ObstacleStage;
   private marks = new THREE.Group();
   private dot: THREE.Mesh;
   private line: THREE.Line;
@@ -82,6 +93,10 @@ export class View {
   private dirty = true;
   private afterRender: (() => void)[] = [];
   private restEdges: Uint32Array = new Uint32Array();
+  private newRig: state.Rig | null = null;
+  private hasNewRig = false;
+  private tree: SerializedBVH | null = null;
+  private worker: Worker | null = null;
   private diagonal = 1;
   private floor = 0;
   private drag: { vertex: number; plane: THREE.Plane; gesture: string; index: number; moved: boolean; kind: state.Tool } | null = null;
@@ -96,13 +111,17 @@ export class View {
   private software: boolean;
   /** Graphics that cannot follow the hand draw drafts while things move. */
   private slow: boolean;
+  /** Lends its programs to every surface. */
+  private programs = surfaceMaterials();
+  /** Drafts can be drawn; so can everything else. */
+  private canDraw = false;
   private compiled = false;
   private sharp = false;
 
   constructor(private host: HTMLElement, right: HTMLElement) {
-    this.software = this.slow = isSoftware();
-    // Four samples a pixel take a processor three times as long.
-    this.renderer = new THREE.WebGLRenderer({ antialias: !this.software, preserveDrawingBuffer: true, alpha: true });
+    const { renderer, software } = makeRenderer();
+    this.renderer = renderer;
+    this.software = this.slow = software;
     this.renderer.debug.checkShaderErrors = import.meta.env.DEV; // asking waits for the compiler
     this.renderer.setPixelRatio(this.software ? 1 : Math.min(2, devicePixelRatio));
     this.renderer.toneMapping = THREE.ACESFilmicToneMapping;
@@ -117,7 +136,7 @@ export class View {
     key.position.set(-2, 3, 3);
     const rim = new THREE.DirectionalLight(0xdfe9ff, 1.1);
     rim.position.set(2.5, 1.5, -3);
-    this.scene.add(key, rim, this.obstacles, this.marks);
+    this.scene.add(key, rim, this.marks);
     this.shadows = { linear: new ContactShadow(this.renderer), physical: new ContactShadow(this.renderer) };
     this.scene.add(this.shadows.linear.plane, this.shadows.physical.plane);
 
@@ -134,16 +153,7 @@ export class View {
     this.orbit = new OrbitControls(this.camera, host);
     this.orbit.enableDamping = false;
     this.orbit.addEventListener('change', () => this.invalidate());
-    this.gizmo = new TransformControls(this.camera, right);
-    this.gizmo.setSize(0.75);
-    this.gizmoHelper = this.gizmo.getHelper();
-    this.scene.add(this.gizmoHelper);
-    this.gizmo.addEventListener('change', () => this.invalidate());
-    this.gizmo.addEventListener('dragging-changed', (event) => {
-      this.orbit.enabled = !event.value;
-      this.gizmoGesture = newGesture('obstacle');
-    });
-    this.gizmo.addEventListener('objectChange', () => this.moveObstacle());
+    this.obstacles = new ObstacleStage(this.scene, this.camera, right, () => this.invalidate(), (held) => (this.orbit.enabled = !held));
 
     host.addEventListener('pointerdown', (event) => this.onDown(event), { capture: true });
     host.addEventListener('pointermove', (event) => this.onMove(event));
@@ -151,13 +161,16 @@ export class View {
     host.addEventListener('pointercancel', (event) => this.onUp(event));
     new ResizeObserver(() => this.resize()).observe(host);
 
-    effect(() => this.setRig(state.rig.value));
+    effect(() => {
+      this.newRig = state.rig.value;
+      this.hasNewRig = true;
+    });
     effect(() => {
       void state.beside.value;
       this.setShape(state.shape.value);
     });
-    effect(() => this.showLocks(state.rig.value, state.member.locks.value ?? [], state.selectedLock.value));
-    effect(() => this.setObstacles(state.member.obstacles.value ?? [], state.selectedObstacle.value));
+    effect(() => this.showLocks(state.rig.peek(), state.member.locks.value ?? [], state.selectedLock.value));
+    effect(() => this.obstacles.set(state.member.obstacles.value ?? [], state.selectedObstacle.value, this.diagonal));
     effect(() => {
       void state.compare.value, state.wireframe.value, state.theme.value;
       this.updateOverlay();
@@ -171,10 +184,14 @@ export class View {
       void state.overlay.value;
       this.updateOverlay();
     });
-    onShape((done) => {
-      this.afterRender.push(done);
+    onShape((drawn, seen) => {
+      this.afterRender.push(() => {
+        drawn();
+        void finished(this.renderer.getContext() as WebGL2RenderingContext).then(seen);
+      });
       this.invalidate();
     });
+    this.compile().catch((error: Error) => state.tell(`Cannot draw: ${error.message}`, 'error'));
     this.loop(0);
   }
 
@@ -184,7 +201,13 @@ export class View {
 
   private loop = (now: number) => {
     requestAnimationFrame(this.loop);
+    if (this.hasNewRig) {
+      // A task of its own, and before its first shape; panels and the first picture have theirs.
+      this.hasNewRig = false;
+      return this.setRig(this.newRig);
+    }
     showNewest();
+    if (!this.canDraw) return;
     if (!this.dirty) {
       this.busyFrames = 0;
       // At rest a draft gets its shadows, and the full light where there is a GPU.
@@ -213,13 +236,31 @@ export class View {
     if (ratio !== this.renderer.getPixelRatio()) this.renderer.setPixelRatio(ratio);
   }
 
-  /** The first pictures are drafts: the full material takes seconds to compile without a GPU. */
-  private async compile(surface: Surface) {
-    this.compiled = this.software;
-    if (this.software) return;
-    this.scene.environment ??= studioEnvironment(this.renderer);
-    const probe = new THREE.Mesh(surface.geometry, surface.materials.full);
-    await this.renderer.compileAsync(probe, this.camera, this.scene).catch(() => {});
+  /**
+   * Compiles before it is needed, while the rig is on its way, what will be drawn: a program that is not ready when it is used
+   * stops the page. Drafts come first; the full material takes seconds to compile without a GPU, and is not used there.
+   */
+  private async compile() {
+    const { renderer, camera, scene, programs } = this;
+    renderer.extensions.get('EXT_texture_filter_anisotropic'); // asked for later, it would wait for the compiler
+    const surface = new THREE.BufferGeometry();
+    for (const [name, size] of [['position', 3], ['normal', 3], ['color', 3], ['gaze', 4], ['heat', 1], ['shade', 1], ['mark', 1]] as const)
+      surface.setAttribute(name, new THREE.BufferAttribute(new Float32Array(3 * size), size));
+    const draft = new THREE.Mesh<THREE.BufferGeometry, THREE.Material>(surface, programs.draft);
+    const gl = renderer.getContext() as WebGL2RenderingContext;
+    // Not every browser can tell when a program is ready, but all can tell when WebGL has done everything.
+    await renderer.compileAsync(draft, camera, scene).then(() => finished(gl));
+    this.canDraw = true;
+    if (!this.software) this.scene.environment ??= studioEnvironment(renderer);
+    const others = new THREE.Group();
+    others.add(new THREE.Mesh(surface, this.ghostMaterial), new THREE.LineSegments(surface, this.wireMaterial));
+    if (!this.software) others.add(new THREE.Mesh(surface, programs.full));
+    await Promise.all([
+      renderer.compileAsync(scene, camera),
+      renderer.compileAsync(others, camera, scene),
+      this.shadows.physical.compile(surface),
+      Thumbnails.compile(renderer, draft),
+    ]).then(() => finished(gl));
     this.compiled = true;
     if (!this.slow) this.invalidate();
   }
@@ -242,28 +283,21 @@ export class View {
 
   // ---- shapes ---------------------------------------------------------------------------------
 
-  private makeSurface(rig: state.Rig, paint: { color: Float32Array; gaze: Float32Array }, edges: Uint32Array, shade: THREE.BufferAttribute): Surface {
+  /** A surface in its neutral. `common` has the attributes and the index that both surfaces share. */
+  private makeSurface(rig: state.Rig, drawn: Uint32Array, common: THREE.BufferGeometry, normals: Float32Array): Surface {
     const geometry = new THREE.BufferGeometry();
-    const drawn = visibleTriangles(rig);
-    const index = new Uint32Array(3 * drawn.length);
-    drawn.forEach((t, i) => index.set(rig.triangles.subarray(3 * t, 3 * t + 3), 3 * i));
-    geometry.setIndex(new THREE.BufferAttribute(index, 1));
+    geometry.setIndex(common.index);
+    for (const name in common.attributes) geometry.setAttribute(name, common.attributes[name]);
     const position = new THREE.BufferAttribute(rig.neutral.slice(), 3).setUsage(THREE.DynamicDrawUsage);
     geometry.setAttribute('position', position);
-    geometry.setAttribute('normal', new THREE.BufferAttribute(new Float32Array(3 * rig.vertices), 3));
-    geometry.setAttribute('color', new THREE.BufferAttribute(paint.color, 3));
-    geometry.setAttribute('gaze', new THREE.BufferAttribute(paint.gaze, 4));
+    geometry.setAttribute('normal', new THREE.BufferAttribute(normals.slice(), 3));
     geometry.setAttribute('heat', new THREE.BufferAttribute(new Float32Array(rig.vertices), 1));
-    geometry.setAttribute('shade', shade);
-    geometry.setAttribute('mark', this.mark);
-    computeNormals(rig.neutral, rig.triangles, geometry.attributes.normal.array as Float32Array);
     const materials = surfaceMaterials();
     const mesh = new THREE.Mesh<THREE.BufferGeometry, THREE.Material>(geometry, materials.draft);
     mesh.frustumCulled = false;
     mesh.raycast = acceleratedRaycast;
     const wireGeometry = new THREE.BufferGeometry();
     wireGeometry.setAttribute('position', position);
-    wireGeometry.setIndex(new THREE.BufferAttribute(edges, 1));
     const wires = new THREE.LineSegments(wireGeometry, this.wireMaterial);
     wires.frustumCulled = false;
     this.scene.add(mesh, wires);
@@ -284,22 +318,19 @@ export class View {
     this.thumbnails = null;
     if (!rig) return;
     const paint = paintRig(rig);
-    this.restEdges = polygonEdges(rig.triangles, rig.triangleFace);
     this.mark = new THREE.BufferAttribute(new Float32Array(rig.vertices), 1);
     this.painted.clear();
-    const shade = new THREE.BufferAttribute(new Float32Array(rig.vertices).fill(1), 1);
-    this.linear = this.makeSurface(rig, paint, this.restEdges, shade);
-    this.physical = this.makeSurface(rig, paint, this.restEdges, shade);
-    void this.compile(this.physical);
-    const neutral = new THREE.BufferGeometry();
-    neutral.setAttribute('position', new THREE.BufferAttribute(rig.neutral, 3));
-    neutral.setIndex(new THREE.BufferAttribute(rig.triangles.slice(), 1));
-    const normals = (this.linear.geometry.attributes.normal.array as Float32Array).slice();
-    if (rig.vertices < 80000)
-      bakeOcclusion(new MeshBVH(neutral), rig, normals, paint.gaze, shade.array as Float32Array, () => state.rig.peek() === rig, () => {
-        shade.needsUpdate = true;
-        this.invalidate();
-      });
+    const drawn = visibleTriangles(rig), normals = new Float32Array(3 * rig.vertices);
+    computeNormals(rig.neutral, rig.triangles, normals);
+    const common = new THREE.BufferGeometry();
+    common.setIndex(new THREE.BufferAttribute(corners(rig.triangles, drawn), 1));
+    common.setAttribute('color', new THREE.BufferAttribute(paint.color, 3));
+    common.setAttribute('gaze', new THREE.BufferAttribute(paint.gaze, 4));
+    common.setAttribute('shade', new THREE.BufferAttribute(new Float32Array(rig.vertices).fill(1), 1));
+    common.setAttribute('mark', this.mark);
+    this.linear = this.makeSurface(rig, drawn, common, normals);
+    this.physical = this.makeSurface(rig, drawn, common, normals);
+    this.survey(rig, common, normals);
     this.diagonal = rig.diagonal || 1;
     this.dot.scale.setScalar(this.diagonal * 0.006);
     let floor = Infinity;
@@ -307,6 +338,35 @@ export class View {
     this.placeFloor(floor);
     this.home();
     this.updateOverlay();
+    const { locks, obstacles } = state.scene.peek();
+    this.showLocks(rig, locks ?? [], state.selectedLock.peek());
+    this.obstacles.set(obstacles ?? [], state.selectedObstacle.peek(), this.diagonal);
+  }
+
+  /** What takes long to find comes from a worker; tools and overlays do without until then. */
+  private survey(rig: state.Rig, common: THREE.BufferGeometry, normals: Float32Array) {
+    this.tree = null;
+    this.restEdges = new Uint32Array();
+    this.worker?.terminate();
+    const worker = (this.worker = new Worker(new URL('./survey.ts', import.meta.url), { type: 'module' }));
+    worker.onmessage = ({ data }: MessageEvent<SurveyAnswer>) => {
+      if ('shade' in data) {
+        (common.attributes.shade as THREE.BufferAttribute).copyArray(data.shade).needsUpdate = true;
+        this.invalidate();
+        return;
+      }
+      this.tree = data.tree;
+      this.restEdges = data.edges;
+      const index = new THREE.BufferAttribute(data.edges, 1);
+      for (const surface of [this.linear, this.physical]) surface?.wires.geometry.setIndex(index);
+      this.updateOverlay();
+    };
+    const gaze = common.attributes.gaze;
+    const request: SurveyRequest = {
+      neutral: rig.neutral, normals, diagonal: rig.diagonal, index: common.index!.array as Uint32Array,
+      triangles: rig.triangles, triangleFace: rig.triangleFace, gloss: Float32Array.from({ length: rig.vertices }, (_, v) => gaze.getW(v)),
+    };
+    worker.postMessage(request);
   }
 
   home() {
@@ -455,13 +515,13 @@ export class View {
       const isLinear = which === 'linear';
       this.linear.mesh.visible = isLinear || ghost;
       this.physical.mesh.visible = !isLinear;
-      const wires = state.wireframe.peek();
+      const wires = state.wireframe.peek() && this.restEdges.length > 0;
       this.linear.wires.visible = wires && isLinear;
       this.physical.wires.visible = wires && !isLinear;
       const own = this.linear.mesh.material;
       if (ghost) (this.linear.mesh as THREE.Mesh).material = this.ghostMaterial;
       this.linear.mesh.renderOrder = ghost ? 5 : 0;
-      this.gizmoHelper.visible = !isLinear && !!this.gizmo.object;
+      this.obstacles.showGizmo(!isLinear);
       this.marks.visible = !isLinear;
       this.shadows.linear.plane.visible = isLinear;
       this.shadows.physical.plane.visible = !isLinear;
@@ -522,15 +582,15 @@ export class View {
   }
 
   /** A small picture of the neutral, `share` of the way to `shape`. */
-  thumbnail(canvas: HTMLCanvasElement, shape: Float32Array, share: number) {
+  async thumbnail(canvas: HTMLCanvasElement, shape: Float32Array, share: number) {
     const rig = state.rig.peek(), like = this.physical;
     if (!rig || !like || shape.length !== 3 * rig.vertices) return;
     this.thumbnails ??= new Thumbnails(this.renderer, rig, like.geometry);
-    this.thumbnails.draw(canvas, rig.neutral, shape, share, this.homeCamera, like.materials.draft);
+    await this.thumbnails.draw(canvas, rig.neutral, shape, share, this.homeCamera, like.materials.draft);
   }
 
   /** Draws an example, `share` of the way from frame `from` to frame `to`, in one of its shapes. */
-  preview(canvas: HTMLCanvasElement, preview: state.Preview, which: 'linear' | 'physical', from: number, to: number, share: number) {
+  async preview(canvas: HTMLCanvasElement, preview: state.Preview, which: 'linear' | 'physical', from: number, to: number, share: number) {
     if (!this.physical) return;
     let shown = this.previews.get(preview);
     if (!shown) {
@@ -542,7 +602,7 @@ export class View {
     }
     const n = 3 * preview.rig.vertices;
     const [a, b] = [from, to].map((frame) => preview[which].subarray(frame * n, (frame + 1) * n));
-    shown.thumbnails.draw(canvas, a, b, share, shown.camera, this.physical.materials.draft);
+    await shown.thumbnails.draw(canvas, a, b, share, shown.camera, this.physical.materials.draft);
   }
 
   picture(): Promise<Blob> {
@@ -582,10 +642,13 @@ export class View {
     const surface = onLinear ? this.linear : this.physical;
     if (!surface) return null;
     if (!surface.bvh) {
-      // The tree keeps its own order of triangles, so that the index stays as it is.
-      surface.bvh = new MeshBVH(surface.geometry, { indirect: true });
+      // Who is faster than the worker waits for a tree here.
+      const { tree } = this, roots = tree?.roots.map((root) => root.slice(0)); // each surface fits its own
+      surface.bvh = tree ? MeshBVH.deserialize({ ...tree, roots: roots! }, surface.geometry, { setIndex: false }) : new MeshBVH(surface.geometry, { indirect: true });
       (surface.geometry as THREE.BufferGeometry & { boundsTree?: MeshBVH }).boundsTree = surface.bvh;
-    } else if (surface.stale) surface.bvh.refit();
+      surface.stale = !!tree;
+    }
+    if (surface.stale) surface.bvh.refit();
     surface.stale = false;
     const ray = new THREE.Raycaster();
     (ray as THREE.Raycaster & { firstHitOnly: boolean }).firstHitOnly = true;
@@ -612,7 +675,7 @@ export class View {
     const { ndc } = this.pointer(event);
     const ray = new THREE.Raycaster();
     ray.setFromCamera(ndc, this.camera);
-    const hit = ray.intersectObjects(this.obstacles.children, true)[0];
+    const hit = ray.intersectObjects(this.obstacles.group.children, true)[0];
     if (!hit) return -1;
     const surface = this.pick(event);
     if (surface && surface.point.distanceTo(this.camera.position) < hit.distance) return -1;
@@ -639,7 +702,7 @@ export class View {
   }
 
   private onDown(event: PointerEvent) {
-    if (event.button !== 0 || this.gizmo.axis) return;
+    if (event.button !== 0 || this.obstacles.isGrabbing) return;
     const tool = state.tool.peek();
     const obstacle = this.pickObstacle(event);
     if (obstacle >= 0) {
@@ -804,54 +867,6 @@ export class View {
     });
     this.mark.needsUpdate = true;
     this.invalidate();
-  }
-
-  // ---- obstacles ------------------------------------------------------------------------------
-
-  private gizmoGesture = '';
-
-  private setObstacles(list: state.Obstacle[], selected: number) {
-    const dragging = this.gizmo.dragging;
-    if (dragging && this.obstacles.children.length === list.length) {
-      this.invalidate();
-      return; // the gizmo already shows where it is
-    }
-    this.gizmo.detach();
-    for (const child of [...this.obstacles.children]) {
-      this.obstacles.remove(child);
-      child.traverse((o) => (o as THREE.Mesh).geometry?.dispose());
-    }
-    list.forEach((obstacle, i) => {
-      if (obstacle.shape === 'mesh' && obstacle.file) this.wantMesh(obstacle.file);
-      const mesh = obstacleMesh(obstacle, this.diagonal, i === selected);
-      if (!mesh) return;
-      mesh.traverse((o) => (o.userData.index = i));
-      this.obstacles.add(mesh);
-      if (i === selected) {
-        this.gizmo.attach(mesh);
-        this.gizmo.setMode(['sphere', 'box', 'mesh'].includes(obstacle.shape) ? 'translate' : state.gizmoMode.value);
-      }
-    });
-    this.invalidate();
-  }
-
-  private wanted = new Set<string>();
-  private wantMesh(file: string) {
-    if (state.meshes.peek().size === 0) this.wanted.clear(); // of another project
-    if (state.meshes.peek().has(file) || this.wanted.has(file)) return;
-    this.wanted.add(file);
-    send({ type: 'mesh', file });
-  }
-
-  private moveObstacle() {
-    const object = this.gizmo.object;
-    const index = state.selectedObstacle.peek();
-    const obstacle = state.scene.peek().obstacles?.[index];
-    if (!object || !obstacle) return;
-    const moved = placeObstacle(obstacle, object);
-    patch([{ op: 'replace', path: `/obstacles/${index}`, value: moved as never }], `Move ${obstacle.name ?? obstacle.shape}`, {
-      gesture: this.gizmoGesture,
-    });
   }
 
   /** For tests: where a vertex is on the screen, in the physical view. */

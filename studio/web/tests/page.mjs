@@ -234,14 +234,14 @@ test('a mesh from a file is an obstacle: drawn, moved, felt, undone', async () =
   const faces = ['1 3 5', '3 2 5', '2 4 5', '4 1 5', '3 1 6', '2 3 6', '4 2 6', '1 4 6'];
   const text = corners.map((c) => `v ${c.map((x, k) => x + nose[k] + (k === 2 ? 0.1 : 0)).join(' ')}`).concat(faces.map((f) => `f ${f}`)).join('\n');
   await page.getByTestId('mesh-file').setInputFiles({ name: 'gem.obj', mimeType: 'text/plain', buffer: Buffer.from(text + '\n') });
-  await until(page, 'state.scene.value.obstacles?.[0]?.shape === "mesh" && state.meshes.value.size === 1 && view.obstacles.children.length === 1');
+  await until(page, 'state.scene.value.obstacles?.[0]?.shape === "mesh" && state.meshes.value.size === 1 && view.obstacles.group.children.length === 1');
   await settled(page);
   check((await read(page, 'state.shape.value.contacts')) === 0, 'nothing touches it yet');
   await page.evaluate(() => {
     const { state, view } = window.studio;
     state.selectedObstacle.value = 0;
-    view().obstacles.children[0].position.z = -0.085;
-    view().moveObstacle();
+    view().obstacles.group.children[0].position.z = -0.085;
+    view().obstacles.moved();
   });
   await until(page, 'state.scene.value.obstacles[0].motion[0].move[2] === -0.085');
   await settled(page);
