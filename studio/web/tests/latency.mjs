@@ -1,8 +1,10 @@
-// Slider to picture, measured in the page:
-//   scripts/studio-latency [--rig FILE] [--window WIDTHxHEIGHT] [MODEL...]
+// From the command to the first picture, and from a slider to its picture, measured in the page:
+//   scripts/studio-latency [--rig FILE] [--window WIDTHxHEIGHT] [--busy N] [MODEL...]
 // A person drags a slider at 60 steps a second; each sample is the time from the change in the page
-// to the frame with its result on the screen. "Shape" ends when the positions are in the page: what
-// is left is drawing, which without a GPU grows with the window.
+// until WebGL has drawn its result. "Shape" ends when the positions are in the page: what is left is
+// drawing, which without a GPU grows with the window. The browser runs already when the command is
+// started. With --busy, N other processes keep a processor busy each.
+import { spawn } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
 import { openPage, read, settled, startBrowser, startServer, until } from './support.mjs';
 
@@ -10,14 +12,24 @@ const words = process.argv.slice(2);
 const option = (name) => (words.includes(name) ? words.splice(words.indexOf(name), 2)[1] : null);
 const rig = option('--rig');
 const [width, height] = (option('--window') ?? '1280x720').split('x').map(Number);
+const busyCount = Number(option('--busy') ?? 0);
 const models = words.length ? words : ['linear', 'rotation', 'spring', 'force'];
-const server = await startServer({ args: rig ? [rig] : [] });
+const busy = Array.from({ length: busyCount }, () => spawn(process.execPath, ['-e', 'for (;;);']));
 const browser = await startBrowser();
+const start = Date.now();
+const server = await startServer({ args: rig ? [rig] : [] });
+const listening = Date.now() - start;
 const page = await openPage(browser, server.address, { size: { width, height } });
-await until(page, 'state.shape.value && state.rig.value', null, 120000);
+await page.waitForFunction(() => performance.getEntriesByName('face').length);
+const first = await page.evaluate(() => {
+  const at = (time) => performance.timeOrigin + time;
+  return { loading: at(0), loaded: at(performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd), rig: at(performance.getEntriesByName('rig')[0].startTime), face: at(performance.getEntriesByName('face')[0].startTime) };
+});
 const vertices = await read(page, 'state.rig.value.vertices');
 const slider = await read(page, `(state.rig.value.sliders.find((s) => s.name === 'jawOpen') ?? state.rig.value.sliders[0]).name`);
 console.log(`${rig ?? 'sample face'}, ${vertices} vertices, slider ${slider}, window ${width} x ${height}; ${cpus().length} cores, load ${loadavg()[0].toFixed(1)}`);
+const since = (time) => ((time - start) / 1000).toFixed(2);
+console.log(`first picture ${since(first.face)} s after the command: server listens ${(listening / 1000).toFixed(2)}, page asked for ${since(first.loading)}, panels ${since(first.loaded)}, rig ${since(first.rig)}`);
 console.log('                      shape ms     picture ms\nmodel      samples   p50    p95    p50    p95   solve p50 ms   longest task ms');
 for (const model of models) {
   await page.evaluate((m) => window.studio.patch([{ op: 'add', path: '/model', value: m }], 'model'), model);
@@ -54,3 +66,4 @@ for (const model of models) {
 }
 await browser.close();
 await server.stop();
+for (const process of busy) process.kill();
