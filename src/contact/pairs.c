@@ -59,19 +59,17 @@ static sinew_status count_layers(int vertex_count, const double *rest, int trian
 /* tangled[vertex_count]: vertices that take no part; at_crossing: those of them that belong to a
  * triangle that crosses. */
 static sinew_status find_tangled(int vertex_count, int triangle_count, const int *triangles,
-                                 const sn_pairs *cross, bool *tangled, bool *at_crossing,
+                                 const bool *crosses, bool *tangled, bool *at_crossing,
                                  sinew_error *error) {
     int pieces;
     int *piece = SN_NEW(int, vertex_count + 1), *total = NULL, *crossing = NULL;
-    bool *crosses = SN_NEW0(bool, triangle_count + 1);
-    sinew_status status = piece && crosses ? SINEW_OK : sn_no_memory(error);
+    sinew_status status = piece ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
         status = sn_components(vertex_count, triangle_count, triangles, piece, &pieces, error);
     if (status == SINEW_OK) {
         total = SN_NEW0(int, pieces + 1), crossing = SN_NEW0(int, pieces + 1);
         if (!total || !crossing) status = sn_no_memory(error);
     }
-    for (int i = 0; status == SINEW_OK && i < 2 * cross->count; i++) crosses[cross->pair[i]] = true;
     for (int t = 0; status == SINEW_OK && t < triangle_count; t++) {
         const int *v = triangles + 3 * (size_t)t;
         total[piece[v[0]]]++, crossing[piece[v[0]]] += crosses[t];
@@ -79,7 +77,7 @@ static sinew_status find_tangled(int vertex_count, int triangle_count, const int
     }
     for (int v = 0; status == SINEW_OK && v < vertex_count; v++)
         if (piece[v] >= 0 && crossing[piece[v]] > TANGLED * total[piece[v]]) tangled[v] = true;
-    sn_free(piece), sn_free(total), sn_free(crossing), sn_free(crosses);
+    sn_free(piece), sn_free(total), sn_free(crossing);
     return status;
 }
 
@@ -156,17 +154,17 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
     s->crosses = SN_NEW0(bool, vertex_count + 1);
     bool *tangled = SN_NEW0(bool, vertex_count + 1);
     int *layer = SN_NEW(int, triangle_count);
-    sn_pairs cross = {0};
+    bool *crosses = SN_NEW0(bool, triangle_count + 1);
     sinew_status status =
-        s->rest && s->triangles && s->takes_part && s->crosses && tangled && layer
+        s->rest && s->triangles && s->takes_part && s->crosses && tangled && layer && crosses
             ? count_layers(vertex_count, rest, triangle_count, triangles, layer, error)
             : sn_no_memory(error);
     if (status == SINEW_OK) status = sn_check_interrupt(error);
     if (status == SINEW_OK)
-        status = sn_self_intersections(vertex_count, rest, triangle_count, triangles, NULL, &cross,
-                                       error);
-    if (status == SINEW_OK && cross.count > 0)
-        status = find_tangled(vertex_count, triangle_count, triangles, &cross, tangled, s->crosses,
+        status =
+            sn_crossing_triangles(vertex_count, rest, triangle_count, triangles, crosses, error);
+    if (status == SINEW_OK)
+        status = find_tangled(vertex_count, triangle_count, triangles, crosses, tangled, s->crosses,
                               error);
     if (status == SINEW_OK) {
         choose_triangles(s, triangle_count, triangles, inside, tangled, layer);
@@ -174,8 +172,7 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
     }
     if (status == SINEW_OK) status = sn_check_interrupt(error);
     if (status == SINEW_OK) status = plant_trees(s, error);
-    sn_pairs_free(&cross);
-    sn_free(tangled), sn_free(layer);
+    sn_free(tangled), sn_free(layer), sn_free(crosses);
     if (status != SINEW_OK) {
         sn_contact_surface_destroy(s);
         return status;

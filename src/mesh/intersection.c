@@ -352,30 +352,91 @@ static sinew_status list_copies(const thinned *thin, sn_pairs *pairs, sinew_erro
     return status;
 }
 
+/* What a search among the triangles of one mesh works on. */
+typedef struct self_search {
+    thinned thin;
+    sn_box *boxes;
+    char *collapsed;
+} self_search;
+
+static void end_self_search(self_search *s) {
+    sn_free(s->boxes), sn_free(s->collapsed);
+    free_thinned(&s->thin);
+}
+
+static sinew_status begin_self_search(int vertex_count, const double *positions, int triangle_count,
+                                      const int *triangles, self_search *s, sinew_error *error) {
+    *s = (self_search){0};
+    SN_TRY(thin_out(vertex_count, positions, triangle_count, triangles, &s->thin, error));
+    sn_box_frame frame = sn_box_frame_of(vertex_count, positions, 0, NULL);
+    s->boxes = triangle_boxes(&frame, positions, s->thin.count, s->thin.triangles);
+    s->collapsed = find_collapsed(positions, s->thin.count, s->thin.triangles);
+    return s->boxes && s->collapsed ? SINEW_OK : sn_no_memory(error);
+}
+
 sinew_status sn_self_intersections(int vertex_count, const double *positions, int triangle_count,
                                    const int *triangles, const sinew_monitor *monitor,
                                    sn_pairs *pairs, sinew_error *error) {
     *pairs = (sn_pairs){0};
-    thinned thin;
-    sn_box *boxes = NULL;
-    char *collapsed = NULL;
+    self_search s;
     sinew_status status =
-        thin_out(vertex_count, positions, triangle_count, triangles, &thin, error);
-    if (status == SINEW_OK) {
-        sn_box_frame frame = sn_box_frame_of(vertex_count, positions, 0, NULL);
-        boxes = triangle_boxes(&frame, positions, thin.count, thin.triangles);
-        collapsed = find_collapsed(positions, thin.count, thin.triangles);
-        if (!boxes || !collapsed) status = sn_no_memory(error);
-    }
-    side one = {positions, thin.triangles, thin.corner, collapsed};
+        begin_self_search(vertex_count, positions, triangle_count, triangles, &s, error);
+    side one = {positions, s.thin.triangles, s.thin.corner, s.collapsed};
     if (status == SINEW_OK)
-        status = sn_box_pairs(thin.count, boxes, 0, NULL, narrow,
+        status = sn_box_pairs(s.thin.count, s.boxes, 0, NULL, narrow,
                               &(narrow_phase){one, one, monitor}, pairs, error);
-    if (status == SINEW_OK && thin.count < triangle_count)
-        status = list_copies(&thin, pairs, error);
-    sn_free(boxes), sn_free(collapsed);
-    free_thinned(&thin);
+    if (status == SINEW_OK && s.thin.count < triangle_count)
+        status = list_copies(&s.thin, pairs, error);
+    end_self_search(&s);
     if (status != SINEW_OK) sn_pairs_free(pairs);
+    return status;
+}
+
+typedef struct cross_phase {
+    narrow_phase pairs;
+    bool *crosses;
+} cross_phase;
+
+/* A sn_pair_filter that keeps no pair and notes its triangles instead. */
+static sinew_status note_crossing(void *user, int count, const int *pairs, char *keep,
+                                  sinew_error *error) {
+    enum { SOME = 4096 }; /* known before the next are tested */
+    cross_phase *phase = user;
+    int open[2 * SOME];
+    memset(keep, 0, (size_t)count);
+    for (int next = 0; next < count;) {
+        int found = 0;
+        for (; next < count && found < SOME; next++) {
+            const int *pair = pairs + 2 * (size_t)next;
+            if (phase->crosses[pair[0]] && phase->crosses[pair[1]]) continue;
+            open[2 * found] = pair[0], open[2 * found + 1] = pair[1];
+            found++;
+        }
+        char meet[SOME];
+        SN_TRY(narrow(&phase->pairs, found, open, meet, error));
+        for (int i = 0; i < found; i++)
+            if (meet[i]) phase->crosses[open[2 * i]] = phase->crosses[open[2 * i + 1]] = true;
+    }
+    return SINEW_OK;
+}
+
+sinew_status sn_crossing_triangles(int vertex_count, const double *positions, int triangle_count,
+                                   const int *triangles, bool *crosses, sinew_error *error) {
+    self_search s;
+    sinew_status status =
+        begin_self_search(vertex_count, positions, triangle_count, triangles, &s, error);
+    bool *thin = status == SINEW_OK ? SN_NEW0(bool, s.thin.count + 1) : NULL;
+    if (status == SINEW_OK && !thin) status = sn_no_memory(error);
+    side one = {positions, s.thin.triangles, s.thin.corner, s.collapsed};
+    sn_pairs none = {0};
+    if (status == SINEW_OK)
+        status = sn_box_pairs(s.thin.count, s.boxes, 0, NULL, note_crossing,
+                              &(cross_phase){{one, one, NULL}, thin}, &none, error);
+    for (int t = 0; status == SINEW_OK && t < triangle_count; t++)
+        crosses[t] = thin[s.thin.first[t]];
+    sn_pairs_free(&none);
+    sn_free(thin);
+    end_self_search(&s);
     return status;
 }
 

@@ -30,6 +30,11 @@ sinew_status sn_self_intersections(int vertex_count, const double *positions, in
                                    const int *triangles, const sinew_monitor *monitor,
                                    sn_pairs *pairs, sinew_error *error);
 
+/* crosses[t]: triangle t is in one of those pairs. Costs less than the pairs where much crosses:
+ * two triangles of which this is known need not be tested. */
+sinew_status sn_crossing_triangles(int vertex_count, const double *positions, int triangle_count,
+                                   const int *triangles, bool *crosses, sinew_error *error);
+
 /* Pairs (triangle of a, triangle of b), sorted. */
 sinew_status sn_intersections(int vertex_count_a, const double *positions_a, int triangle_count_a,
                               const int *triangles_a, int vertex_count_b, const double *positions_b,

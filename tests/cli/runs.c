@@ -199,6 +199,17 @@ static void tiny_inputs_cost_little(void **state) {
                 "'time_s,many_b\\n0,0\\n0.1,1\\n' >w.csv");
     expect_code(0, "SINEW_CACHE=off sinew force many_a.obj many_b.obj --curves w.csv --contact all "
                    "--memory-limit 200 --out f.pc2 --quiet");
+    /* nearly in one place, and a thousand around each other */
+    expect_code(0, "for f in a b; do awk '/^v/ {print $1, $2 + int(n++ * 0.125) * 1e-6, $3, $4} ; "
+                   "/^f/' many_$f.obj >near_$f.obj; awk '/^v/ {s = 1 + int(n++ * 0.125) * 1e-4; "
+                   "print $1, $2 * s - s / 2, $3 * s - s / 2, $4 * s - s / 2}; /^f/' many_$f.obj "
+                   ">around_$f.obj; done; sed s/many/near/ w.csv >n.csv; sed s/many/around/ w.csv "
+                   ">r.csv");
+    expect_code(0, "SINEW_CACHE=off sinew force near_a.obj near_b.obj --curves n.csv --contact all "
+                   "--memory-limit 200 --out f.pc2 --quiet");
+    expect_refusal(3, "too many of the 12000 triangles are close",
+                   "SINEW_CACHE=off sinew force around_a.obj around_b.obj --curves r.csv --contact "
+                   "all --memory-limit 500 --out g.pc2");
     /* side by side: cubes in one place have the same corners, and are joined there */
     expect_code(
         0, "for f in a b; do awk '/^v/ {print $1, $2 + int(n++ * 0.125) * 0.001, $3, $4} ; /^f/' "

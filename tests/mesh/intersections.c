@@ -79,11 +79,20 @@ static void touching_and_coplanar_triangles_are_told(void **state) {
     assert_false(meet(base, hair));
 }
 
+/* Also: the triangles that cross are those of the pairs. */
 static sn_pairs self_pairs(const sinew_mesh *mesh) {
     sinew_error error;
     sn_pairs pairs;
     assert_ok(sn_self_intersections(mesh->vertex_count, mesh->positions, mesh->triangle_count,
                                     mesh->triangles, NULL, &pairs, &error));
+    bool *crosses = malloc((size_t)mesh->triangle_count + 1);
+    bool *paired = calloc((size_t)mesh->triangle_count + 1, 1);
+    assert_ok(sn_crossing_triangles(mesh->vertex_count, mesh->positions, mesh->triangle_count,
+                                    mesh->triangles, crosses, &error));
+    for (int i = 0; i < 2 * pairs.count; i++) paired[pairs.pair[i]] = true;
+    for (int t = 0; t < mesh->triangle_count; t++)
+        if (crosses[t] != paired[t]) fail_msg("triangle %d: %d, not %d", t, crosses[t], paired[t]);
+    free(crosses), free(paired);
     return pairs;
 }
 
