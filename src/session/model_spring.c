@@ -1,22 +1,17 @@
-/* Spring blendshapes as a model: the scene's obstacles, pins, pulls and orientations. */
-#include <math.h>
-#include <string.h>
-
+/* Spring blendshapes as a model. spring_structure.c builds the network, spring_loads.c reads pins,
+ * pulls and forces; here are the parameters, obstacles and frames. */
 #include "base/memory.h"
 #include "base/status.h"
-#include "mesh/normals.h"
 #include "session/device.h"
-#include "session/fibers.h"
 #include "session/holds.h"
-#include "session/load.h"
 #include "session/model.h"
 #include "session/obstacles.h"
-#include "session/orientations.h"
 #include "session/outputs.h"
 #include "session/parameters.h"
 #include "session/pose_depths.h"
 #include "session/report.h"
-#include "sinew/selection.h"
+#include "session/spring_loads.h"
+#include "session/spring_structure.h"
 #include "sinew/spring.h"
 #include "spring/structure.h"
 
@@ -89,59 +84,6 @@ static const sinew_parameter parameters[] = {
            "Obstacles that vertices may penetrate as deeply as they do in the poses."),
 };
 
-/* ---- what the scene specifies ---- */
-
-typedef struct pin_list {
-    int count, entries;
-    int *vertices;
-    int *entry; /* per pin: which of the scene's */
-} pin_list;
-
-static void free_pins(pin_list *pins) {
-    sn_free(pins->vertices), sn_free(pins->entry);
-    *pins = (pin_list){0};
-}
-
-/* Held vertices are pins without frames, which follow the linear blend: one entry more. */
-static sinew_status add_holds(const sn_model_setup *setup, pin_list *pins, size_t *capacity,
-                              size_t *entry_capacity, sinew_error *error) {
-    int *held = NULL, count = 0;
-    SN_TRY(sn_holds_select(setup, &held, &count, error));
-    bool ok = SN_RESERVE(pins->vertices, *capacity, pins->count + count) &&
-              SN_RESERVE(pins->entry, *entry_capacity, pins->count + count);
-    for (int k = 0; ok && k < count; k++) {
-        pins->vertices[pins->count] = held[k];
-        pins->entry[pins->count++] = pins->entries;
-    }
-    pins->entries += count > 0;
-    sn_free(held);
-    return ok ? SINEW_OK : sn_no_memory(error);
-}
-
-static sinew_status read_pins(const sn_model_setup *setup, pin_list *pins, sinew_error *error) {
-    const json_t *list = sn_scene_at(setup->scene, "pins");
-    size_t capacity = 0, entry_capacity = 0;
-    pins->entries = (int)json_array_size(list);
-    for (int e = 0; e < pins->entries; e++) {
-        const json_t *pin = json_array_get(list, (size_t)e);
-        if (json_object_get(pin, "motion") || json_object_get(pin, "stiffness"))
-            return sn_scene_fail(setup->scene, error, "/pins",
-                                 "motion and stiffness are for the modal model; use pulls");
-        int *found = NULL, count = 0;
-        SN_TRY(sinew_select(setup->rig, json_string_value(json_object_get(pin, "select")),
-                            setup->scene->folder, setup->loader, NULL, &found, &count, error));
-        bool ok = SN_RESERVE(pins->vertices, capacity, pins->count + count) &&
-                  SN_RESERVE(pins->entry, entry_capacity, pins->count + count);
-        for (int k = 0; ok && k < count; k++) {
-            pins->vertices[pins->count] = found[k];
-            pins->entry[pins->count++] = e;
-        }
-        sinew_free(found);
-        if (!ok) return sn_no_memory(error);
-    }
-    return add_holds(setup, pins, &capacity, &entry_capacity, error);
-}
-
 /* The published choices over the scene's parameters. */
 static void use_published(sinew_spring_options *options) {
     sinew_spring_options published;
@@ -182,83 +124,10 @@ static void read_options(const sinew_scene *scene, sinew_spring_options *options
 
 /* ---- the structure ---- */
 
-static void key(const sn_model_setup *setup, sinew_hash *hash) {
-    const json_t *pins = sn_scene_at(setup->scene, "pins");
-    for (size_t k = 0; k < json_array_size(pins); k++)
-        sinew_hash_add_text(hash,
-                            json_string_value(json_object_get(json_array_get(pins, k), "select")));
-    sn_fibers_key(setup, hash);
-}
-
-static void report_network(const sinew_spring *spring, const sn_model_setup *setup) {
-    static const char *const boundaries[] = {"free", "static", "pinned", "anchor"};
-    sinew_spring_info s = {.size = sizeof s};
-    sinew_spring_get_info(spring, &s);
-    json_t *kinds = json_object(), *terms = json_array(), *report = setup->report;
-    for (int k = 0; k < SINEW_SPRING_KIND_COUNT; k++)
-        sn_figure_put(kinds, sinew_spring_kind_name(k), json_integer(s.kind_count[k]));
-    sn_figure_put(report, "network",
-                  sn_figure_pack("{s:i,s:i,s:i,s:o,s:i,s:i,s:i,s:i,s:i,s:f,s:f}", "vertices",
-                                 s.vertex_count, "surface", s.surface_count, "springs",
-                                 s.spring_count, "kinds", kinds, "tets", s.tet_count, "parts",
-                                 s.component_count, "isolated", s.isolated_count, "held",
-                                 s.fixed_count, "pose_inverted", s.pose_inverted,
-                                 "bytes_per_vertex", s.bytes_per_vertex, "seconds", s.seconds));
-    sn_figure_put(report, "interior", json_string(s.interior));
-    sn_figure_put(report, "boundary", json_string(boundaries[s.boundary]));
-    if (s.pull_stiffness > 0)
-        sn_figure_append(terms, sn_figure_pack("{s:s,s:f,s:f}", "name", "pull_to_blend", "epsilon",
-                                               sn_scene_number(setup->scene, "pull_to_blend"),
-                                               "stiffness", s.pull_stiffness));
-    double c_v = sn_scene_number(setup->scene, "volume");
-    if (s.volume_stiffness > 0)
-        sn_figure_append(terms, sn_figure_pack("{s:s,s:f,s:f}", "name", "volume", "c_v", c_v,
-                                               "stiffness", s.volume_stiffness));
-    if (s.altitude_stiffness > 0)
-        sn_figure_append(terms, sn_figure_pack("{s:s,s:f,s:f}", "name", "altitudes", "c_a",
-                                               sn_scene_number(setup->scene, "altitude"),
-                                               "stiffness", s.altitude_stiffness));
+static sinew_status build(const sn_model_setup *setup, void **structure, sinew_error *error) {
     sinew_spring_options options;
     read_options(setup->scene, &options);
-    if (options.guide > 0)
-        sn_figure_append(
-            terms, sn_figure_pack("{s:s,s:f,s:f}", "name", "directions", "beta", options.guide,
-                                  "stiffness",
-                                  options.guide * options.kappa[SINEW_SPRING_KIND_STRUCTURE]));
-    sn_figure_put(report, "terms", terms);
-    if (s.note[0]) sn_report_warning(report, s.note);
-}
-
-static sinew_status build(const sn_model_setup *setup, void **structure, sinew_error *error) {
-    const sinew_scene *scene = setup->scene;
-    sinew_spring_options options;
-    read_options(scene, &options);
-    pin_list pins = {0};
-    double *anchor = NULL, *map = NULL, *fibers = NULL;
-    int anchor_count = 0;
-    sinew_status status = read_pins(setup, &pins, error);
-    options.pins = pins.vertices, options.pin_count = pins.count;
-    if (status == SINEW_OK)
-        status = sn_scene_numbers(scene, "anchor", &anchor, &anchor_count, error);
-    if (status == SINEW_OK && anchor_count != 0 && anchor_count != 12)
-        status = sn_scene_fail(scene, error, "/parameters/anchor",
-                               "an anchor has 12 numbers, not %d", anchor_count);
-    if (status == SINEW_OK && anchor_count == 12) options.anchor = anchor;
-    if (status == SINEW_OK)
-        status = sn_load_vertex_map(scene, setup->loader, "stiffness_map", setup->rig, &map, error);
-    options.stiffness_map = map;
-    if (status == SINEW_OK) status = sn_fibers_read(setup, &fibers, error);
-    options.fibers = fibers;
-    options.cache = setup->cache;
-    sinew_spring *spring = NULL;
-    if (status == SINEW_OK)
-        status = sinew_spring_create(setup->rig, &options, setup->monitor, &spring, error);
-    sn_free(anchor), sn_free(map), sn_free(fibers);
-    free_pins(&pins);
-    SN_TRY(status);
-    report_network(spring, setup);
-    *structure = spring;
-    return SINEW_OK;
+    return sn_spring_structure_build(setup, options, (sinew_spring **)structure, error);
 }
 
 static void discard(void *structure) {
@@ -274,39 +143,20 @@ typedef struct spring_model {
     sinew_linear *linear;
     double *shape; /* linear blend, for parts */
     double *activations;
-    pin_list pins;
-    int scene_pins;            /* entries of the scene; one more holds the vertices of `hold` */
-    sinew_frames **pin_frames; /* per entry of the scene's pins, or NULL */
-    double *pin_positions;
-    sinew_spring_pull *pulls;
-    sinew_frames **pull_frames; /* per pull: what its vertex follows, or NULL */
-    int pull_count;
-    sn_orientations oriented;
-    sinew_spring_orientation *orientations; /* as many */
-    double gravity[3], wind[3];
-    double *mass_map; /* factors per vertex; NULL: 1 */
-    char *mass_file;  /* where they come from */
-    double *forces;   /* 3 per vertex */
-    bool forced;      /* there is gravity or wind */
+    sn_spring_loads loads;
     sn_obstacles obstacles;
     int obstacle_numbers; /* of the scene, those that are not enabled included */
     sn_pose_depths depths;
-    /* The scene's and those of the input, for one frame. */
+    /* The scene's obstacles and those of the input, for one frame. */
     struct {
-        sinew_spring_pull *pulls;
         const sinew_obstacle **obstacles;
         const double **depths, **triangle_depths;
         bool *carried;
-        size_t pull_room, obstacle_room, depth_room, triangle_room, carried_room;
+        size_t obstacle_room, depth_room, triangle_room, carried_room;
     } joined;
     sinew_spring_options settings;
     sn_device device;
 } spring_model;
-
-static void free_pin_frames(sinew_frames **frames, int count) {
-    for (int e = 0; frames && e < count; e++) sinew_frames_destroy(frames[e]);
-    sn_free(frames);
-}
 
 static sinew_status share_device(sn_gpu *gpu, const void *structure, void **frames,
                                  sinew_error *error) {
@@ -325,137 +175,11 @@ static void destroy(void *model) {
     sinew_linear_destroy(m->linear);
     sn_pose_depths_free(&m->depths);
     sn_obstacles_free(&m->obstacles);
-    free_pin_frames(m->pin_frames, m->pins.entries);
-    free_pins(&m->pins);
-    free_pin_frames(m->pull_frames, m->pull_count);
-    sn_orientations_free(&m->oriented);
-    sn_free(m->orientations);
-    sn_free(m->forces), sn_free(m->mass_map), sn_free(m->mass_file);
-    sn_free(m->pin_positions), sn_free(m->pulls), sn_free(m->shape), sn_free(m->activations);
-    sn_free(m->joined.pulls), sn_free(m->joined.obstacles), sn_free(m->joined.depths);
+    sn_spring_loads_free(&m->loads);
+    sn_free(m->shape), sn_free(m->activations);
+    sn_free(m->joined.obstacles), sn_free(m->joined.depths);
     sn_free(m->joined.triangle_depths), sn_free(m->joined.carried);
     sn_free(m);
-}
-
-static sinew_status update_pins(spring_model *m, const sn_model_setup *setup, sinew_error *error) {
-    const json_t *list = sn_scene_at(setup->scene, "pins");
-    pin_list pins = {0};
-    sinew_frames **frames = NULL;
-    double *positions = NULL;
-    sinew_status status = read_pins(setup, &pins, error);
-    if (status == SINEW_OK) {
-        frames = SN_NEW0(sinew_frames *, pins.entries);
-        positions = SN_NEW(double, 3 * (size_t)pins.count);
-        if (!frames || !positions) status = sn_no_memory(error);
-    }
-    for (int e = 0; status == SINEW_OK && e < pins.entries; e++) {
-        const char *file =
-            json_string_value(json_object_get(json_array_get(list, (size_t)e), "frames"));
-        if (file)
-            status = sn_load_frames(setup->scene, setup->loader, file, setup->rig->neutral,
-                                    &frames[e], error);
-    }
-    if (status != SINEW_OK) {
-        free_pin_frames(frames, pins.entries);
-        sn_free(positions);
-        free_pins(&pins);
-        return status;
-    }
-    free_pin_frames(m->pin_frames, m->pins.entries);
-    free_pins(&m->pins);
-    sn_free(m->pin_positions);
-    m->pins = pins, m->pin_frames = frames, m->pin_positions = positions;
-    m->scene_pins = (int)json_array_size(list);
-    return SINEW_OK;
-}
-
-static sinew_status update_pulls(spring_model *m, const sn_model_setup *setup, sinew_error *error) {
-    const json_t *list = sn_scene_at(setup->scene, "pulls");
-    int count = (int)json_array_size(list);
-    sinew_spring_pull *pulls = SN_NEW0(sinew_spring_pull, count);
-    sinew_frames **frames = SN_NEW0(sinew_frames *, count);
-    sinew_status status = pulls && frames ? SINEW_OK : sn_no_memory(error);
-    for (int k = 0; k < count && status == SINEW_OK; k++) {
-        char location[48];
-        const json_t *pull = json_array_get(list, (size_t)k);
-        const json_t *stiffness = json_object_get(pull, "stiffness");
-        pulls[k].vertex = (int)json_integer_value(json_object_get(pull, "vertex"));
-        sn_json_point(json_object_get(pull, "to"), pulls[k].position);
-        pulls[k].stiffness = stiffness ? json_number_value(stiffness) : INFINITY;
-        const char *file = json_string_value(json_object_get(pull, "frames"));
-        snprintf(location, sizeof location, "/pulls/%d/vertex", k);
-        if (pulls[k].vertex >= m->rig->neutral->vertex_count)
-            status = sn_scene_fail(setup->scene, error, location, "there is no vertex %d",
-                                   pulls[k].vertex);
-        snprintf(location, sizeof location, "/pulls/%d", k);
-        if (status == SINEW_OK && !file == !json_object_get(pull, "to"))
-            status = sn_scene_fail(setup->scene, error, location,
-                                   "a pull has either \"to\" or \"frames\"");
-        if (status == SINEW_OK && file)
-            status = sn_load_frames(setup->scene, setup->loader, file, setup->rig->neutral,
-                                    &frames[k], error);
-    }
-    if (status != SINEW_OK) {
-        free_pin_frames(frames, count);
-        sn_free(pulls);
-        return status;
-    }
-    free_pin_frames(m->pull_frames, m->pull_count);
-    sn_free(m->pulls);
-    m->pulls = pulls, m->pull_frames = frames, m->pull_count = count;
-    return SINEW_OK;
-}
-
-static sinew_status update_orientations(spring_model *m, const sn_model_setup *setup,
-                                        sinew_error *error) {
-    sn_orientations oriented;
-    SN_TRY(sn_orientations_read(setup, &oriented, error));
-    sinew_spring_orientation *orientations = SN_NEW(sinew_spring_orientation, oriented.count);
-    if (!orientations) {
-        sn_orientations_free(&oriented);
-        return sn_no_memory(error);
-    }
-    sn_orientations_free(&m->oriented);
-    sn_free(m->orientations);
-    m->oriented = oriented, m->orientations = orientations;
-    return SINEW_OK;
-}
-
-/* Three numbers, or none. */
-static sinew_status read_field(const sn_model_setup *setup, const char *name, double field[3],
-                               sinew_error *error) {
-    double *values = NULL;
-    int count = 0;
-    SN_TRY(sn_scene_numbers(setup->scene, name, &values, &count, error));
-    sinew_status status = SINEW_OK;
-    char location[48];
-    snprintf(location, sizeof location, "/parameters/%s", name);
-    if (count != 0 && count != 3)
-        status =
-            sn_scene_fail(setup->scene, error, location, "a vector has 3 numbers, not %d", count);
-    for (int c = 0; c < 3 && status == SINEW_OK; c++) field[c] = count == 3 ? values[c] : 0;
-    sn_free(values);
-    return status;
-}
-
-static sinew_status update_forces(spring_model *m, const sn_model_setup *setup,
-                                  sinew_error *error) {
-    SN_TRY(read_field(setup, "gravity", m->gravity, error));
-    SN_TRY(read_field(setup, "wind", m->wind, error));
-    const char *file = sn_scene_string(setup->scene, "mass_map");
-    if (!sn_same_name(file, m->mass_file)) {
-        double *mass_map;
-        SN_TRY(
-            sn_load_vertex_map(setup->scene, setup->loader, "mass_map", m->rig, &mass_map, error));
-        sn_free(m->mass_map);
-        m->mass_map = mass_map;
-        SN_TRY(sn_keep_name(&m->mass_file, file, error));
-    }
-    m->forced = false;
-    for (int c = 0; c < 3; c++) m->forced |= m->gravity[c] != 0 || m->wind[c] != 0;
-    if (m->forced && !m->forces)
-        m->forces = SN_NEW(double, 3 * (size_t)m->rig->neutral->vertex_count);
-    return m->forced && !m->forces ? sn_no_memory(error) : SINEW_OK;
 }
 
 static sinew_status update_obstacles(spring_model *m, const sn_model_setup *setup, bool changed,
@@ -474,12 +198,9 @@ static sinew_status update_obstacles(spring_model *m, const sn_model_setup *setu
 static sinew_status update(void *model, const sn_model_setup *setup, uint32_t changed,
                            sinew_error *error) {
     spring_model *m = model;
-    if (sn_has_changed(changed, "pins")) SN_TRY(update_pins(m, setup, error));
-    if (sn_has_changed(changed, "pulls")) SN_TRY(update_pulls(m, setup, error));
-    if (sn_has_changed(changed, "orientations")) SN_TRY(update_orientations(m, setup, error));
+    SN_TRY(sn_spring_loads_update(&m->loads, setup, changed, error));
     SN_TRY(update_obstacles(m, setup, sn_has_changed(changed, "obstacles"), error));
     if (!sn_has_changed(changed, "parameters")) return SINEW_OK;
-    SN_TRY(update_forces(m, setup, error));
     SN_TRY(sn_device_update(setup, m->spring, share_device, drop_device, &m->device, error));
     sinew_spring_options options;
     read_options(setup->scene, &options);
@@ -494,7 +215,8 @@ static sinew_status create(const sn_model_setup *setup, const void *structure, v
                            sinew_error *error) {
     spring_model *m = SN_NEW0(spring_model, 1);
     if (!m) return sn_no_memory(error);
-    m->rig = setup->rig, m->spring = structure;
+    m->rig = m->loads.rig = setup->rig;
+    m->spring = m->loads.spring = structure;
     m->shape = SN_NEW(double, 3 * (size_t)m->rig->neutral->vertex_count);
     m->activations = SN_NEW(double, m->rig->target_count);
     sinew_status status = m->shape && m->activations ? SINEW_OK : sn_no_memory(error);
@@ -509,79 +231,6 @@ static sinew_status create(const sn_model_setup *setup, const void *structure, v
 }
 
 /* ---- frames ---- */
-
-/* Where vertex v is in frame `index`, or in the last one after the end. */
-static void followed_position(const spring_model *m, const sinew_frames *frames, int index,
-                              size_t v, double position[3]) {
-    size_t n = (size_t)m->rig->neutral->vertex_count;
-    int at = index >= frames->frame_count ? frames->frame_count - 1 : index;
-    for (size_t c = 0; c < 3; c++)
-        position[c] = (double)frames->positions[3 * ((size_t)at * n + v) + c];
-}
-
-static void place_pulls(spring_model *m, int index) {
-    for (int k = 0; k < m->pull_count; k++)
-        if (m->pull_frames[k])
-            followed_position(m, m->pull_frames[k], index, (size_t)m->pulls[k].vertex,
-                              m->pulls[k].position);
-}
-
-static void place_orientations(spring_model *m, double time) {
-    sn_orientations_at(&m->oriented, time);
-    for (int k = 0; k < m->oriented.count; k++) {
-        const sn_orientation *o = &m->oriented.list[k];
-        m->orientations[k] = (sinew_spring_orientation){
-            o->vertex_count, o->vertices, {o->turn[0], o->turn[1], o->turn[2]}, o->weight};
-    }
-}
-
-/* Gravity acts on a vertex by its share of the area, wind by the part of that share that faces it.
- */
-static const double *find_forces(spring_model *m) {
-    if (!m->forced) return NULL;
-    const sinew_mesh *mesh = m->rig->neutral;
-    size_t n = (size_t)mesh->vertex_count;
-    sinew_spring_info info = {.size = sizeof info};
-    sinew_spring_get_info(m->spring, &info);
-    sn_vec3 gravity = sn_at(m->gravity, 0), wind = sn_at(m->wind, 0);
-    double total = 0;
-    memset(m->forces, 0, 3 * n * sizeof *m->forces);
-    for (int t = 0; t < mesh->triangle_count; t++) {
-        const int *v = mesh->triangles + 3 * (size_t)t;
-        sn_vec3 normal = sn_area_vector(m->shape, v);
-        double area = sn_length(normal);
-        if (!(area > 0)) continue;
-        total += area;
-        for (int c = 0; c < 3; c++) {
-            double mass = m->mass_map ? area * m->mass_map[v[c]] : area;
-            sn_vec3 force =
-                sn_add_scaled(sn_scale(mass, gravity), sn_dot(wind, normal) / area, normal);
-            sn_put(m->forces, v[c], sn_add_scaled(sn_at(m->forces, v[c]), 1.0 / 3, force));
-        }
-    }
-    double scale = total > 0 ? (double)n * info.mean_edge / total : 0;
-    for (size_t k = 0; k < 3 * n; k++) m->forces[k] *= scale;
-    return m->forces;
-}
-
-/* Pins are where the caller puts them, or follow their frames; the others the linear blend. */
-static const double *place_pins(spring_model *m, const sn_ask *ask) {
-    bool given = ask->pins != NULL;
-    for (int e = 0; e < m->pins.entries; e++) given |= m->pin_frames[e] != NULL;
-    if (!given) return NULL;
-    for (int k = 0; k < m->pins.count; k++) {
-        const sinew_frames *frames = m->pin_frames[m->pins.entry[k]];
-        size_t v = (size_t)m->pins.vertices[k];
-        double *position = m->pin_positions + 3 * (size_t)k;
-        if (ask->pins && k < ask->pin_count)
-            memcpy(position, ask->pins + 3 * (size_t)k, 3 * sizeof *position);
-        else if (frames)
-            followed_position(m, frames, ask->sample, v, position);
-        else
-            memcpy(position, m->shape + 3 * v, 3 * sizeof *position);
-    }
-    return m->pin_positions;
-}
 
 /* Each as [tet, four network vertices]; long lists are cut. */
 static void list_new_inverted(const spring_model *m, json_t *fields) {
@@ -675,33 +324,15 @@ static void fill_result(const spring_model *m, const sn_ask *ask,
         sn_figure_put(fields, "device", json_string(on_device ? "gpu" : "cpu"));
 }
 
-/* Pins that the input places are those of the scene, not vertices that are held. */
-static sinew_status check_pins(const spring_model *m, const sn_ask *ask, sinew_error *error) {
-    int pinned = 0;
-    if (!ask->pins) return SINEW_OK;
-    while (pinned < m->pins.count && m->pins.entry[pinned] < m->scene_pins) pinned++;
-    if (ask->pin_count == pinned) return SINEW_OK;
-    return sn_fail(error, SINEW_BAD_INPUT,
-                   "the input places %d pinned vertices, but the scene pins %d", ask->pin_count,
-                   pinned);
-}
-
-/* The scene's pulls, then those of the input. */
-static sinew_status join_pulls(spring_model *m, const sn_ask *ask, sinew_spring_frame *frame,
-                               sinew_error *error) {
-    int count = m->pull_count + ask->pull_count;
-    if (ask->pull_count == 0) return SINEW_OK;
-    if (!SN_RESERVE(m->joined.pulls, m->joined.pull_room, count)) return sn_no_memory(error);
-    for (int k = 0; k < count; k++)
-        m->joined.pulls[k] = k < m->pull_count ? m->pulls[k] : ask->pulls[k - m->pull_count];
-    frame->pulls = m->joined.pulls, frame->pull_count = count;
-    return SINEW_OK;
-}
-
 /* The scene's obstacles, then those of the input, which nothing may penetrate. */
 static sinew_status join_obstacles(spring_model *m, const sn_ask *ask, sinew_spring_frame *frame,
                                    sinew_error *error) {
     int own = m->obstacles.count, count = own + ask->obstacle_count;
+    frame->obstacles = (const sinew_obstacle *const *)m->obstacles.pointers;
+    frame->obstacle_count = own;
+    frame->allowed_depth = m->depths.vertices;
+    frame->allowed_triangle_depth = m->depths.triangles;
+    frame->carried = m->depths.carried;
     if (ask->obstacle_count == 0) return SINEW_OK;
     if (!SN_RESERVE(m->joined.obstacles, m->joined.obstacle_room, count) ||
         !SN_RESERVE(m->joined.depths, m->joined.depth_room, count) ||
@@ -725,33 +356,16 @@ static sinew_status join_obstacles(spring_model *m, const sn_ask *ask, sinew_spr
 static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
     spring_model *m = model;
-    SN_TRY(check_pins(m, ask, error));
     sinew_linear_evaluate(m->linear, ask->weights, m->shape);
+    sinew_spring_frame frame = {
+        .size = sizeof frame, .weights = ask->weights, .index = frame_index(m, ask)};
+    SN_TRY(sn_spring_loads_at(&m->loads, ask, m->shape, &frame, error));
     if (m->obstacles.count > 0) {
         sinew_rig_activations(m->rig, ask->weights, m->activations);
         SN_TRY(sn_pose_depths_blend(&m->depths, &m->obstacles, m->activations, error));
         SN_TRY(sn_obstacles_move(&m->obstacles, ask->time, m->shape, error));
     }
-    place_pulls(m, ask->sample);
-    place_orientations(m, ask->time);
     m->state->live = ask->frame < 0;
-    sinew_spring_frame frame = {
-        .size = sizeof frame,
-        .forces = find_forces(m),
-        .weights = ask->weights,
-        .index = frame_index(m, ask),
-        .pin_positions = place_pins(m, ask),
-        .pull_count = m->pull_count,
-        .pulls = m->pulls,
-        .obstacle_count = m->obstacles.count,
-        .obstacles = (const sinew_obstacle *const *)m->obstacles.pointers,
-        .allowed_depth = m->depths.vertices,
-        .allowed_triangle_depth = m->depths.triangles,
-        .carried = m->depths.carried,
-        .orientation_count = m->oriented.count,
-        .orientations = m->orientations,
-    };
-    SN_TRY(join_pulls(m, ask, &frame, error));
     SN_TRY(join_obstacles(m, ask, &frame, error));
     sinew_spring_frame_info solved = {.size = sizeof solved};
     bool on_device;
@@ -767,9 +381,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
 /* Frames that ask for nothing but weights, and for pins and pulls that rest. */
 static int batch(const void *model) {
     const spring_model *m = model;
-    bool moved = m->obstacles.count > 0 || m->forced;
-    for (int e = 0; e < m->pins.entries; e++) moved |= m->pin_frames[e] != NULL;
-    for (int k = 0; k < m->pull_count; k++) moved |= m->pull_frames[k] != NULL;
+    bool moved = m->obstacles.count > 0 || sn_spring_loads_vary(&m->loads);
     return m->device.gpu && !moved ? sn_gpu_spring_batch_size(m->device.frames) : 1;
 }
 
@@ -782,8 +394,8 @@ static sinew_status solve_frames(spring_model *m, int count, const sn_ask *asks,
         frames[k] = (sinew_spring_frame){.size = sizeof *frames,
                                          .weights = asks[k].weights,
                                          .index = asks[k].frame,
-                                         .pull_count = m->pull_count,
-                                         .pulls = m->pulls};
+                                         .pull_count = m->loads.pull_count,
+                                         .pulls = m->loads.pulls};
         infos[k].size = sizeof *infos;
         positions[k] = results[k].positions;
     }
@@ -844,7 +456,7 @@ const sn_model_kind sn_model_spring = {
         "Equilibrium of springs with blended rest lengths: bends and yields to obstacles"),
     .outputs = outputs,
     .uses = uses,
-    .key = key,
+    .key = sn_spring_structure_key,
     SN_MODEL_FUNCTIONS,
     .uses_given_pins = true,
     .update = update,
