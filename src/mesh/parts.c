@@ -10,17 +10,13 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/morton.h"
 #include "base/parallel.h"
 #include "base/status.h"
 #include "mesh/closest.h"
 
 /* Triangles in a leaf. */
 enum { LEAF = 4, DEPTH = 64 };
-
-typedef struct coded {
-    uint64_t code;
-    int triangle;
-} coded;
 
 typedef struct node {
     double low[3], high[3];
@@ -34,7 +30,7 @@ typedef struct tree {
     const int *triangles;
     const int *part;
     int triangle_count; /* with a part */
-    coded *order;
+    sn_morton *order;   /* of triangles */
     int node_count;
     node *nodes;
 } tree;
@@ -47,24 +43,8 @@ void sn_link_offset(const sn_link *link, const double *positions, double offset[
     }
 }
 
-static int compare_codes(const void *left, const void *right) {
-    const coded *a = left, *b = right;
-    if (a->code != b->code) return a->code < b->code ? -1 : 1;
-    return (a->triangle > b->triangle) - (a->triangle < b->triangle);
-}
-
-/* 21 bits with two zeros between neighbors. */
-static uint64_t spread(uint64_t x) {
-    x &= 0x1fffff;
-    x = (x | x << 32) & 0x1f00000000ffffull;
-    x = (x | x << 16) & 0x1f0000ff0000ffull;
-    x = (x | x << 8) & 0x100f00f00f00f00full;
-    x = (x | x << 4) & 0x10c30c30c30c30c3ull;
-    return (x | x << 2) & 0x1249249249249249ull;
-}
-
 static const int *corners_of(const tree *t, int place) {
-    return t->triangles + 3 * (size_t)t->order[place].triangle;
+    return t->triangles + 3 * (size_t)t->order[place].item;
 }
 
 static int part_of(const tree *t, int place) {
@@ -79,19 +59,19 @@ static void sort_triangles(tree *t, int all) {
             low[k] = fmin(low[k], x), high[k] = fmax(high[k], x);
         }
     double size = fmax(high[0] - low[0], fmax(high[1] - low[1], high[2] - low[2]));
-    double scale = size > 0 ? 2097151 / size : 0;
+    double scale = size > 0 ? SN_MORTON_MOST / size : 0;
     for (int i = 0; i < all; i++) {
         const int *v = t->triangles + 3 * (size_t)i;
         if (t->part[v[0]] < 0) continue;
-        uint64_t code = 0;
+        double at[3];
         for (int k = 0; k < 3; k++) {
             double sum = 0;
             for (int c = 0; c < 3; c++) sum += t->positions[3 * (size_t)v[c] + (size_t)k];
-            code |= spread((uint64_t)((sum / 3 - low[k]) * scale)) << k;
+            at[k] = (sum / 3 - low[k]) * scale;
         }
-        t->order[t->triangle_count++] = (coded){code, i};
+        t->order[t->triangle_count++] = (sn_morton){sn_morton_code(at[0], at[1], at[2]), i};
     }
-    qsort(t->order, (size_t)t->triangle_count, sizeof *t->order, compare_codes);
+    qsort(t->order, (size_t)t->triangle_count, sizeof *t->order, sn_morton_compare);
 }
 
 /* Builds the node of the triangles [first, first + count) and all below it. */
@@ -223,7 +203,7 @@ sinew_status sn_parts_nearest(int vertex_count, const double *positions, int tri
                               sn_link **links, int *link_count, sinew_error *error) {
     *links = NULL, *link_count = 0;
     tree t = {.positions = positions, .triangles = triangles, .part = part};
-    t.order = SN_NEW(coded, triangle_count);
+    t.order = SN_NEW(sn_morton, triangle_count);
     t.nodes = SN_NEW(node, 2 * (size_t)triangle_count + 1);
     sn_link *found = SN_NEW(sn_link, (size_t)most * vertex_count);
     int *counts = SN_NEW0(int, vertex_count);

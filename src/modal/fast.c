@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/morton.h"
 #include "mesh/rotation_links.h"
 
 enum {
@@ -41,31 +42,10 @@ void sn_fast_destroy(sn_fast *fast) {
 
 /* ---- order of elements -------------------------------------------------------------------- */
 
-typedef struct placed {
-    uint64_t key;
-    int element;
-} placed;
-
-static int by_key(const void *a, const void *b) {
-    const placed *x = a, *y = b;
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return (x->element > y->element) - (x->element < y->element);
-}
-
-/* Every third bit of 63 from the low 21 of a number. */
-static uint64_t spread_bits(uint64_t x) {
-    x &= 0x1fffff;
-    x = (x | x << 32) & 0x1f00000000ffffu;
-    x = (x | x << 16) & 0x1f0000ff0000ffu;
-    x = (x | x << 8) & 0x100f00f00f00f00fu;
-    x = (x | x << 4) & 0x10c30c30c30c30c3u;
-    return (x | x << 2) & 0x1249249249249249u;
-}
-
 /* Elements in Morton order of their centers: neighbors in the list are neighbors in space. */
-static placed *sort_elements(const sn_body *body) {
+static sn_morton *sort_elements(const sn_body *body) {
     const sn_rotation_strain *rs = body->rs;
-    placed *order = SN_NEW(placed, rs->element_count);
+    sn_morton *order = SN_NEW(sn_morton, rs->element_count);
     if (!order) return NULL;
     sn_vec3 low = sn_at(body->rest, 0), high = low;
     for (int i = 0; i < body->vertex_count; i++) {
@@ -75,18 +55,16 @@ static placed *sort_elements(const sn_body *body) {
     }
     sn_vec3 size = sn_sub(high, low);
     double longest = fmax(fmax(size.x, size.y), size.z);
-    double scale = longest > 0 ? 0x1fffff / longest : 0;
+    double scale = longest > 0 ? SN_MORTON_MOST / longest : 0;
     for (int e = 0; e < rs->element_count; e++) {
         sn_vec3 center = {0, 0, 0};
         const int *v = rs->elements + (size_t)rs->corners * (size_t)e;
         for (int k = 0; k < rs->corners; k++)
             center = sn_add_scaled(center, 1.0 / rs->corners, sn_at(body->rest, v[k]));
         sn_vec3 at = sn_scale(scale, sn_sub(center, low));
-        order[e].key = spread_bits((uint64_t)at.x) | spread_bits((uint64_t)at.y) << 1 |
-                       spread_bits((uint64_t)at.z) << 2;
-        order[e].element = e;
+        order[e] = (sn_morton){sn_morton_code(at.x, at.y, at.z), e};
     }
-    qsort(order, (size_t)rs->element_count, sizeof *order, by_key);
+    qsort(order, (size_t)rs->element_count, sizeof *order, sn_morton_compare);
     return order;
 }
 
@@ -105,7 +83,7 @@ static void fill_lane(sn_fast *fast, const sn_rotation_strain *rs, int e, size_t
 
 /* Chunk c takes its elements in order and numbers their vertices as they come. `local`: per vertex,
  * its number in the chunk that `owner` names. */
-static void fill_chunk(sn_fast *fast, const sn_rotation_strain *rs, const placed *order, int c,
+static void fill_chunk(sn_fast *fast, const sn_rotation_strain *rs, const sn_morton *order, int c,
                        int *owner, int *local) {
     sn_fast_chunk *chunk = &fast->chunks[c];
     int first = c * CHUNK_ELEMENTS;
@@ -115,7 +93,7 @@ static void fill_chunk(sn_fast *fast, const sn_rotation_strain *rs, const placed
                              .block_count = (count + SN_FAST_LANES - 1) / SN_FAST_LANES,
                              .first_place = fast->place_count};
     for (int t = 0; t < count; t++) {
-        int e = order[first + t].element;
+        int e = order[first + t].item;
         size_t block = (size_t)(first + t) / SN_FAST_LANES,
                lane = (size_t)(first + t) % SN_FAST_LANES;
         fill_lane(fast, rs, e, block, lane);
@@ -143,7 +121,7 @@ static void list_places(sn_fast *fast, int vertex_count) {
 
 static sinew_status fill_chunks(sn_fast *fast, const sn_body *body, sinew_error *error) {
     const sn_rotation_strain *rs = body->rs;
-    placed *order = sort_elements(body);
+    sn_morton *order = sort_elements(body);
     int *owner = SN_NEW(int, body->vertex_count), *local = SN_NEW(int, body->vertex_count);
     bool room = order && owner && local;
     if (room) {

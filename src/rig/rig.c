@@ -149,6 +149,18 @@ static sinew_status append_slider(sinew_rig *rig, const char *name, sinew_error 
     return SINEW_OK;
 }
 
+/* Adds the displacements to a target, and the target to the rig, which owns it from here on.
+ * copied: whether there was memory for its names and lists. */
+static sinew_status finish_target(sinew_rig *rig, sinew_target target, bool copied, int count,
+                                  const int *vertices, const double *deltas, sinew_error *error) {
+    sinew_status status =
+        copied ? take_deltas(rig, target.name, count, vertices, deltas, &target, error)
+               : sn_no_memory(error);
+    if (status == SINEW_OK) return append_target(rig, target, error);
+    free_target(&target);
+    return status;
+}
+
 sinew_status sinew_rig_add_target(sinew_rig *rig, const char *name, int count, const int *vertices,
                                   const double *deltas, sinew_error *error) {
     SN_REQUIRE(rig && name, error);
@@ -230,14 +242,7 @@ sinew_status sinew_rig_add_inbetween(sinew_rig *rig, const char *name, int slide
                            rig->targets[i].name, at, rig->sliders[slider].name);
     sinew_target target = {.kind = SINEW_TARGET_KIND_INBETWEEN, .slider = slider, .at = at};
     target.name = sn_strdup(name);
-    sinew_status status = target.name ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK)
-        status = take_deltas(rig, name, count, vertices, deltas, &target, error);
-    if (status != SINEW_OK) {
-        free_target(&target);
-        return status;
-    }
-    return append_target(rig, target, error);
+    return finish_target(rig, target, target.name, count, vertices, deltas, error);
 }
 
 sinew_status sinew_rig_add_combination(sinew_rig *rig, const char *name, sinew_combine combine,
@@ -273,14 +278,8 @@ sinew_status sinew_rig_add_combination(sinew_rig *rig, const char *name, sinew_c
                            .driver_count = driver_count};
     target.name = sn_strdup(name);
     target.drivers = sn_memdup(drivers, (size_t)driver_count, sizeof *drivers);
-    sinew_status status = target.name && target.drivers ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK)
-        status = take_deltas(rig, name, count, vertices, deltas, &target, error);
-    if (status != SINEW_OK) {
-        free_target(&target);
-        return status;
-    }
-    return append_target(rig, target, error);
+    return finish_target(rig, target, target.name && target.drivers, count, vertices, deltas,
+                         error);
 }
 
 static sinew_status check_terms(const sinew_rig *rig, const char *rule, const char *name,
@@ -333,15 +332,8 @@ static sinew_status add_with_terms(sinew_rig *rig, sinew_combine combine, const 
     target.name = sn_strdup(name);
     target.drivers = sn_memdup(drivers, (size_t)driver_count, sizeof *drivers);
     target.terms = sn_memdup(terms, (size_t)term_count, sizeof *terms);
-    sinew_status status =
-        target.name && target.drivers && target.terms ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK)
-        status = take_deltas(rig, name, count, vertices, deltas, &target, error);
-    if (status != SINEW_OK) {
-        free_target(&target);
-        return status;
-    }
-    return append_target(rig, target, error);
+    return finish_target(rig, target, target.name && target.drivers && target.terms, count,
+                         vertices, deltas, error);
 }
 
 sinew_status sinew_rig_add_polynomial(sinew_rig *rig, const char *name, int driver_count,
