@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "report.h"
 #include "tools.h"
 
 static sinew_format_info format_at(int index) {
@@ -135,4 +136,36 @@ sinew_status cli_write_rig(cli_call *call, const char *original, const sinew_rig
     }
     if (curves) return sinew_rig_write_animated(out, rig, curves, &call->error);
     return sinew_rig_write(out, rig, &call->error);
+}
+
+static sinew_status bind_curves(cli_call *call, const char *path, const sinew_rig *rig,
+                                const sinew_curves *curves, sinew_curves **bound) {
+    sinew_error why = {0};
+    sinew_status status = sinew_rig_bind_curves(rig, curves, bound, NULL, &why);
+    if (status != SINEW_OK)
+        return sinew_fail(&call->error, status, "%s: %.400s", path, why.message);
+    int sliders[2], matched = 0;
+    for (int c = 0; c < curves->channel_count; c++)
+        matched += sinew_rig_match(rig, curves->names[c], sliders) > 0;
+    if (matched == 0)
+        return sinew_fail(&call->error, SINEW_BAD_INPUT,
+                          "%s: the rig has no slider for any of the curves, such as '%s'", path,
+                          curves->channel_count > 0 ? curves->names[0] : "");
+    for (int c = 0; c < curves->channel_count; c++)
+        if (sinew_rig_match(rig, curves->names[c], sliders) == 0)
+            cli_warn(call, "%s: curve '%s' drives no slider of the rig", path, curves->names[c]);
+    return SINEW_OK;
+}
+
+sinew_status cli_read_curves(cli_call *call, const char *path, const sinew_rig *rig,
+                             sinew_curves **curves, sinew_curves **bound) {
+    sinew_curves *read = NULL, *made = NULL;
+    cli_report_input(call->report, path);
+    sinew_status status = sinew_curves_read(path, &read, &call->error);
+    if (status == SINEW_OK) status = bind_curves(call, path, rig, read, &made);
+    if (status == SINEW_OK && curves) *curves = read, read = NULL;
+    if (status == SINEW_OK && bound) *bound = made, made = NULL;
+    sinew_curves_destroy(made);
+    sinew_curves_destroy(read);
+    return status;
 }

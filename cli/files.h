@@ -26,6 +26,12 @@ sinew_status cli_file_read_for(const char *path, const char *out, bool cage, cli
                                sinew_error *error);
 void cli_file_free(cli_file *file);
 
+/* Reads curves that drive the sliders of a rig, and adds the file to the report's inputs. Warns of
+ * each curve that drives no slider, and fails when none does. bound (may be NULL): one channel per
+ * slider, in their order; curves (may be NULL): as they are in the file. */
+sinew_status cli_read_curves(cli_call *call, const char *path, const sinew_rig *rig,
+                             sinew_curves **curves, sinew_curves **bound);
+
 /* Whether a rig from `in` (NULL: from elsewhere) is written to `out` together with everything else
  * that `in` holds. */
 bool cli_keeps(const char *in, const char *out);

@@ -145,15 +145,9 @@ static sinew_status measure(cli_call *call, sinew_session *session, const sinew_
 /* Rows of slider weights of a clip at its own times, appended to *rows. */
 static sinew_status add_clip(cli_call *call, const sinew_rig *rig, const char *path, double **rows,
                              int *count) {
-    sinew_curves *read = NULL, *bound = NULL;
+    sinew_curves *bound = NULL;
     size_t n = (size_t)rig->slider_count;
-    int unmatched = 0;
-    sinew_status status = sinew_curves_read(path, &read, &call->error);
-    if (status == SINEW_OK)
-        status = sinew_rig_bind_curves(rig, read, &bound, &unmatched, &call->error);
-    if (status == SINEW_OK && unmatched == read->channel_count)
-        status = sinew_fail(&call->error, SINEW_BAD_INPUT,
-                            "%s: no slider has the name of a channel", path);
+    sinew_status status = cli_read_curves(call, path, rig, NULL, &bound);
     if (status == SINEW_OK) {
         size_t more = (size_t)bound->time_count;
         double *grown = realloc(*rows, ((size_t)*count + more) * n * sizeof **rows);
@@ -165,7 +159,7 @@ static sinew_status add_clip(cli_call *call, const sinew_rig *rig, const char *p
             status = SINEW_NO_MEMORY;
         }
     }
-    sinew_curves_destroy(read), sinew_curves_destroy(bound);
+    sinew_curves_destroy(bound);
     return status;
 }
 

@@ -182,7 +182,7 @@ static sinew_status write_whole(cli_call *call, const char *in, const sinew_rig 
                                 const char *out) {
     sinew_curves *curves = NULL;
     if (cli_given(call, "--curves"))
-        CLI_TRY(sinew_curves_read(cli_text(call, "--curves"), &curves, &call->error));
+        CLI_TRY(cli_read_curves(call, cli_text(call, "--curves"), rig, &curves, NULL));
     sinew_status status =
         cli_write_rig(call, cli_given(call, "--rig-only") ? NULL : in, rig, curves, out);
     sinew_curves_destroy(curves);
@@ -199,7 +199,7 @@ static sinew_status write_compact(cli_call *call, const sinew_rig *rig, const ch
         chosen.tolerance = cli_number(call, "--tolerance", 0) / diagonal;
     if (!(chosen.tolerance > 0)) return cli_usage(call, "--compact needs a tolerance above 0");
     if (cli_given(call, "--curves"))
-        CLI_TRY(sinew_curves_read(cli_text(call, "--curves"), &curves, &call->error));
+        CLI_TRY(cli_read_curves(call, cli_text(call, "--curves"), rig, &curves, NULL));
     sinew_status status = sinew_rig_write_compact(out, rig, curves, &chosen, &call->error);
     sinew_curves_destroy(curves);
     return status;

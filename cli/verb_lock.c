@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "frame.h"
 #include "jobs.h"
 #include "report.h"
@@ -299,22 +300,6 @@ static sinew_status read_rig(cli_call *call, sinew_rig **rig) {
                : SINEW_OK;
 }
 
-static sinew_status read_take(cli_call *call, const sinew_rig *rig, sinew_curves **take) {
-    sinew_curves *read;
-    int unmatched;
-    cli_report_input(call->report, cli_text(call, "--curves"));
-    CLI_TRY(sinew_curves_read(cli_text(call, "--curves"), &read, &call->error));
-    sinew_status status = sinew_rig_bind_curves(rig, read, take, &unmatched, &call->error);
-    if (status == SINEW_OK && unmatched == read->channel_count)
-        status = sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: no channel is a slider of the rig",
-                            cli_text(call, "--curves"));
-    if (status == SINEW_OK && unmatched > 0)
-        cli_warn(call, "%d of %d channels are not sliders of the rig", unmatched,
-                 read->channel_count);
-    sinew_curves_destroy(read);
-    return status;
-}
-
 static sinew_status start_pose(cli_call *call, const sinew_rig *rig, const sinew_curves *take,
                                double *pose) {
     sinew_rig_rest_weights(rig, pose);
@@ -348,7 +333,8 @@ static sinew_status run(cli_call *call) {
     sinew_status status = read_rig(call, &rig);
     if (status == SINEW_OK && !(pose = CLI_NEW(double, rig->slider_count)))
         status = cli_no_memory(error);
-    if (status == SINEW_OK && curves) status = read_take(call, rig, &take);
+    if (status == SINEW_OK && curves)
+        status = cli_read_curves(call, cli_text(call, "--curves"), rig, NULL, &take);
     if (status == SINEW_OK) status = start_pose(call, rig, take, pose);
     if (status == SINEW_OK) status = sinew_slider_space_create(rig, &space, error);
     if (status == SINEW_OK) status = sinew_locks_create(space, NULL, &locks, error);

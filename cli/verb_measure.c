@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "files.h"
 #include "report.h"
-#include "verb.h"
 
 static const cli_option options[] = {
     {"--frames", CLI_INPUT, "CACHE", "Frames to measure.", 0, 0, false},
@@ -108,16 +108,6 @@ static void say_worst(cli_call *call, const sinew_frames *frames, const sinew_di
     cli_report_total(call->report, "worst_frame", json_integer(worst));
 }
 
-/* A take of another rig would measure against the neutral alone. */
-static sinew_status check_curves(const char *path, const sinew_curves *curves, const sinew_rig *rig,
-                                 sinew_error *error) {
-    for (int c = 0; c < curves->channel_count; c++)
-        if (sinew_rig_find_slider(rig, curves->names[c]) >= 0) return SINEW_OK;
-    return sinew_fail(error, SINEW_BAD_INPUT,
-                      "%s: none of its %d curves drives a slider of the rig", path,
-                      curves->channel_count);
-}
-
 static sinew_status run(cli_call *call) {
     const char *cache = cli_text(call, "--frames");
     if (!cache) return cli_usage(call, "needs --frames CACHE");
@@ -136,9 +126,7 @@ static sinew_status run(cli_call *call) {
     if (status == SINEW_OK && frames->frame_count == 0)
         status = sinew_fail(error, SINEW_BAD_INPUT, "%s: contains no frames", cache);
     if (status == SINEW_OK && cli_given(call, "--curves"))
-        status = sinew_curves_read(cli_text(call, "--curves"), &curves, error);
-    if (status == SINEW_OK && curves)
-        status = check_curves(cli_text(call, "--curves"), curves, rig, error);
+        status = cli_read_curves(call, cli_text(call, "--curves"), rig, NULL, &curves);
     if (status == SINEW_OK) {
         cli_report_input(call->report, cache);
         cli_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);

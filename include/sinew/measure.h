@@ -63,7 +63,8 @@ SINEW_API sinew_status sinew_measure_frame(sinew_measure *measure, const double 
                                            sinew_distortion *distortion, sinew_error *error);
 
 /* A whole point cache: distortions[frame_count]. Frame k has the weights of the curves at its time;
- * curves NULL: frame k is a fraction k / (frame_count - 1) of the first target. */
+ * curves NULL: frame k is a fraction k / (frame_count - 1) of the first target. Curves are matched
+ * with sliders as in sinew_rig_bind_curves. */
 SINEW_API sinew_status sinew_measure_frames(const sinew_rig *rig, const sinew_frames *frames,
                                             const sinew_curves *curves, bool count_intersections,
                                             sinew_distortion *distortions,

@@ -75,7 +75,7 @@ sinew_status sn_keyed_clip_create(const sinew_rig *rig, const sinew_curves *curv
         status = sn_fail(error, SINEW_BAD_INPUT, "the clip has no keys");
     else if (unmatched == curves->channel_count)
         status = sn_fail(error, SINEW_BAD_INPUT,
-                         "no channel of the clip, such as '%s', is a slider of the rig",
+                         "the rig has no slider for any of the curves, such as '%s'",
                          curves->channel_count > 0 ? curves->names[0] : "");
     if (status == SINEW_OK) status = fill(rig, bound, clip, error);
     sinew_curves_destroy(bound);

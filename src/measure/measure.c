@@ -361,25 +361,21 @@ void sinew_measure_vertices(const sinew_measure *m, double *values) {
 /* ---- a cache --------------------------------------------------------------------------------- */
 
 typedef struct frame_weights {
-    const sinew_curves *curves;
-    int *slider_of; /* per channel */
-    double *values;
+    sinew_curves *curves; /* one channel per slider, or NULL */
     double *weights;
     double *positions;
 } frame_weights;
 
 static void weights_of_frame(const sinew_rig *rig, const sinew_frames *frames, int k,
                              frame_weights *w) {
-    for (int i = 0; i < rig->slider_count; i++) w->weights[i] = rig->sliders[i].rest;
     if (!w->curves) {
+        sinew_rig_rest_weights(rig, w->weights);
         double alpha = frames->frame_count > 1 ? (double)k / (frames->frame_count - 1) : 0;
         if (rig->slider_count > 0) w->weights[0] = (1 - alpha) * rig->sliders[0].rest + alpha;
         return;
     }
     double time = frames->start + (frames->rate > 0 ? k / frames->rate : 0);
-    sinew_curves_sample(w->curves, time, w->values);
-    for (int c = 0; c < w->curves->channel_count; c++)
-        if (w->slider_of[c] >= 0) w->weights[w->slider_of[c]] = w->values[c];
+    sinew_curves_sample(w->curves, time, w->weights);
 }
 
 static sinew_status measure_all(const sinew_rig *rig, const sinew_frames *frames,
@@ -412,22 +408,18 @@ sinew_status sinew_measure_frames(const sinew_rig *rig, const sinew_frames *fram
     if (frames->vertex_count != rig->neutral->vertex_count)
         return sn_fail(error, SINEW_BAD_INPUT, "the frames have %d vertices, the poses %d",
                        frames->vertex_count, rig->neutral->vertex_count);
-    int channels = curves ? curves->channel_count : 0;
-    frame_weights w = {curves, SN_NEW(int, channels), SN_NEW(double, channels),
-                       SN_NEW(double, rig->slider_count),
+    frame_weights w = {NULL, SN_NEW(double, rig->slider_count),
                        SN_NEW(double, 3 * (size_t)frames->vertex_count)};
     sinew_measure *measure = NULL;
-    sinew_status status = SINEW_OK;
-    if (!w.slider_of || !w.values || !w.weights || !w.positions) status = sn_no_memory(error);
-    for (int c = 0; status == SINEW_OK && c < channels; c++)
-        w.slider_of[c] = sinew_rig_find_slider(rig, curves->names[c]);
+    sinew_status status = w.weights && w.positions ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && curves)
+        status = sinew_rig_bind_curves(rig, curves, &w.curves, NULL, error);
     if (status == SINEW_OK) status = sinew_measure_create(rig, &measure, error);
     if (status == SINEW_OK)
         status =
             measure_all(rig, frames, count_intersections, measure, &w, distortions, monitor, error);
     sinew_measure_destroy(measure);
-    sn_free(w.slider_of);
-    sn_free(w.values);
+    sinew_curves_destroy(w.curves);
     sn_free(w.weights);
     sn_free(w.positions);
     return status;

@@ -112,7 +112,7 @@ static sinew_status inline_curves(const sinew_scene *scene, const json_t *given,
     return SINEW_OK;
 }
 
-/* A channel without a slider is named in a warning; none at all is an error. */
+/* A curve without a slider is named in a warning; curves that all lack one are an error. */
 static sinew_status match_channels(const sinew_scene *scene, const sinew_rig *rig,
                                    const sinew_curves *curves, const sinew_monitor *monitor,
                                    int *channel_of, sinew_error *error) {
@@ -122,15 +122,22 @@ static sinew_status match_channels(const sinew_scene *scene, const sinew_rig *ri
     sinew_status status = sn_match_channels(rig, curves, channel_of, used, &what);
     if (status != SINEW_OK) sn_scene_fail(scene, error, "/curves", "%s", what.message);
     for (int c = 0; status == SINEW_OK && c < curves->channel_count; c++) {
-        bool known = used[c] || sn_head_channel(curves->names[c]);
-        matched = matched || known;
-        if (!known)
+        used[c] = used[c] || sn_head_channel(curves->names[c]);
+        matched = matched || used[c];
+    }
+    char hint[SN_NAME_HINT_SIZE];
+    if (status == SINEW_OK && !matched) {
+        status = sn_slider_hint(rig, curves->names[0], hint, error);
+        if (status == SINEW_OK)
+            status = sn_scene_fail(scene, error, "/curves",
+                                   "the rig has no slider for any of the curves, such as '%s'; %s",
+                                   curves->names[0], hint);
+    }
+    for (int c = 0; status == SINEW_OK && c < curves->channel_count; c++)
+        if (!used[c])
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "curve '%s' drives no slider of the rig",
                    curves->names[c]);
-    }
     sn_free(used);
-    if (status == SINEW_OK && !matched)
-        return unknown_slider(scene, rig, "/curves", curves->names[0], error);
     return status;
 }
 

@@ -78,7 +78,7 @@ static void curves_and_scenes_with_mistakes_are_named(void **state) {
     expect_code(3, "sinew blend --sample bar --curves other.csv --out out.pc2");
     expect_code(0, "sinew sample bar --out bar --quiet");
     expect_code(0, "sinew blend bar --steps 1 --out two.pc2 --quiet");
-    expect_refusal(3, "other.csv: none of its 1 curves drives a slider",
+    expect_refusal(3, "other.csv: the rig has no slider for any",
                    "sinew measure bar --frames two.pc2 --curves other.csv");
     expect_code(0, "sinew sample blob --out blob --quiet");
     expect_refusal(3, "two.pc2: the frames have 1784 points",
@@ -95,6 +95,75 @@ static void curves_and_scenes_with_mistakes_are_named(void **state) {
                    "sinew blend --sample bar --steps 2 --frames 1-9 --out out.pc2");
     expect_refusal(3, "nothing", "sinew blend --sample nothing --steps 2");
     assert_int_equal(files_with("out"), 0);
+}
+
+/* What each verb that reads slider curves makes of one file: the same weights, the same warning, or
+ * the same refusal. */
+static const char *const curve_verbs[] = {
+    "blend bar --fps 1 --curves %s --curves-out out.csv --out out.pc2",
+    "blend bar --model spring --fps 1 --curves %s --curves-out out.csv --out out.pc2",
+    "lock bar --lock hold:region:start --curves %s --out out.csv",
+    "convert bar out.glb --curves %s",
+    "convert bar out.glb --compact --tolerance 0.0001 --curves %s",
+    "bake bar --curves %s --out out.glb",
+    "measure bar --frames two.pc2 --curves %s",
+};
+
+static const run_result *read_curves(size_t verb, const char *file) {
+    char line[300];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(line, sizeof line, curve_verbs[verb], file);
+#pragma GCC diagnostic pop
+    return sh("rm -f out.*; sinew %s", line);
+}
+
+static void curves_have_one_outcome_in_every_verb(void **state) {
+    (void)state;
+    enum { VERBS = sizeof curve_verbs / sizeof *curve_verbs };
+    static const char exact[] = "time_s,bend120\n0,0.25\n1,1\n";
+    static const struct {
+        const char *text, *words;
+    } refused[] = {
+        {"time_s,bend120,bend120\n0,0,0\n1,1,0\n", "c.csv:1: two columns are named 'bend120'"},
+        {"time_s,bend120,Bend_120\n0,0,0\n1,1,0\n",
+         "curves 'bend120' and 'Bend_120' both drive slider 'bend120'"},
+        {"time_s,nose\n0,0\n1,1\n", "no slider for any of the curves, such as 'nose'"},
+        {"time_s,bend120\n0,0\n1,1\n0.5,1\n", "c.csv:4: time 0.5 does not come after 1"},
+        {"time_s,bend120\n0,0\n1,nan\n", "c.csv:3: a weight is not finite"},
+        {"time_s,bend120\n0,0\n1,1,1\n", "c.csv:3: has more cells"},
+        {"time_s,bend120\n", "c.csv: has no rows"},
+    };
+    fresh_folder();
+    expect_code(0, "sinew sample bar --vertices 1000 --out bar --quiet");
+    expect_code(0, "sinew blend bar --steps 1 --out two.pc2 --quiet");
+    for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+        write_text("c.csv", refused[k].text);
+        for (size_t v = 0; v < VERBS; v++) {
+            const run_result *r = read_curves(v, "c.csv");
+            if (r->code != 3 || !strstr(r->err, refused[k].words))
+                fail_msg("%s: exit %d, %s", curve_verbs[v], r->code, r->err);
+            assert_int_equal(files_with("out."), 0);
+        }
+    }
+    /* Another spelling of the slider, beside a curve that drives nothing. */
+    write_text("exact.csv", exact);
+    write_text("c.csv", "time_s,Bend_120,nose\n0,0.25,9\n1,1,9\n");
+    char measured[sizeof((run_result *)NULL)->out];
+    const char *rows = "time_s,bend120,bend180,bend270,twist1,twist3,bend120twist1\n"
+                       "0,0.25,0,0,0,0,0\n1,1,0,0,0,0,0\n";
+    for (size_t v = 0; v < VERBS; v++) {
+        const run_result *r = read_curves(v, "exact.csv");
+        assert_int_equal(r->code, 0);
+        memcpy(measured, r->out, sizeof measured);
+        r = read_curves(v, "c.csv");
+        assert_int_equal(r->code, 0);
+        if (!strstr(r->err, "curve 'nose' drives no slider of the rig"))
+            fail_msg("%s: %s", curve_verbs[v], r->err);
+        if (v + 1 == VERBS) assert_string_equal(r->out, measured);
+        if (v == 3 || v == 4) expect_code(0, "sinew convert out.glb out.csv --quiet");
+        if (files_with("out.csv")) assert_string_equal(expect_code(0, "cat out.csv")->out, rows);
+    }
 }
 
 static void missing_files_and_unwritable_places_are_exit_4(void **state) {
@@ -167,6 +236,7 @@ int test_bad_input(void) {
         cmocka_unit_test(truncated_and_huge_files_are_refused),
         cmocka_unit_test(poses_of_different_topology_name_the_first_difference),
         cmocka_unit_test(curves_and_scenes_with_mistakes_are_named),
+        cmocka_unit_test(curves_have_one_outcome_in_every_verb),
         cmocka_unit_test(missing_files_and_unwritable_places_are_exit_4),
         cmocka_unit_test(names_in_files_cannot_speak_to_the_terminal),
         cmocka_unit_test(a_slider_given_twice_is_named),
