@@ -1,5 +1,5 @@
-/* Every model driven live: 500 random patches, each followed by a solve; now and then the result is
- * compared with that of a session built from the same document. Undoing everything gives back the
+/* Every model driven live: 500 random patches of every cost, each followed by a solve whose result
+ * is compared with that of a job built from the same document. Undoing everything gives back the
  * first document and the first shape. */
 #include "support.h"
 
@@ -17,7 +17,7 @@ static double uniform(double low, double high) {
 
 typedef struct drive {
     const char *name;
-    double tolerance;           /* of positions against a fresh session, length units */
+    double tolerance;           /* of positions against a job from scratch, length units */
     int frames;                 /* the first so many are solved */
     const char *const *patches; /* printf formats of one number in [0, 1] */
 } drive;
@@ -26,25 +26,48 @@ typedef struct drive {
     "[{\"op\": \"replace\", \"path\": \"" POINTER "\", \"value\": " VALUE "}]"
 #define SET(POINTER, VALUE) "[{\"op\": \"add\", \"path\": \"" POINTER "\", \"value\": " VALUE "}]"
 
-static const char *const weight_patches[] = {
-    PUT("/curves/values/jawOpen/1", "%g"),
+/* Weights, clip, locks and rig: for every model that sliders drive. A lock holds vertices that the
+ * patches of the same document move. */
+#define CLIP_PATCHES(SLIDER, TARGET, LAST)                                                         \
+    PUT("/curves/values/" SLIDER "/1", "%g"), PUT("/curves/times/1", "0.3%03.0f1"),                \
+        SET("/time/fps", "2%01.0f"), SET("/time/to", "1.%01.0f"),                                  \
+        SET("/locks", "[{\"name\": \"l\", \"select\": \"v:1-9\", \"enabled\": true}]"),            \
+        SET("/locks/0/enabled", "false"), SET("/attenuation", "{\"strength\": %g}"),               \
+        SET("/rig/files/-", "\"" TARGET "\""),                                                     \
+        "[{\"op\": \"remove\", \"path\": \"/rig/files/" LAST "\"}]",                               \
+        "[{\"op\": \"remove\", \"path\": \"/locks\"}]", SET("/notes", "\"%g\"")
+#define OBSTACLE_PATCHES                                                                           \
+    SET("/obstacles/0/enabled", "true"), SET("/obstacles/0/enabled", "false"),                     \
+        SET("/obstacles/-",                                                                        \
+            "{\"shape\": \"plane\", \"point\": [0, -%g, 0], \"normal\": [0, 1, 0]}"),              \
+        "[{\"op\": \"remove\", \"path\": \"/obstacles/1\"}]",                                      \
+        "[{\"op\": \"move\", \"from\": \"/obstacles/1\", \"path\": \"/obstacles/0\"}]"
+
+static const char *const linear_patches[] = {
+    CLIP_PATCHES("jawOpen", "pucker.obj", "3"),
     PUT("/curves/values/mouthSmileLeft/2", "%g"),
-    PUT("/curves/times/1", "0.3%03.0f1"),
-    SET("/locks", "[{\"name\": \"l\", \"select\": \"v:1-9\", \"enabled\": true}]"),
-    SET("/locks/0/enabled", "false"),
-    SET("/notes", "\"%g\""),
+    SET("/model", "\"linear\""),
+    NULL,
+};
+static const char *const rotation_patches[] = {
+    CLIP_PATCHES("jawOpen", "pucker.obj", "3"),
+    PUT("/curves/values/mouthSmileLeft/2", "%g"),
+    SET("/parameters", "{\"published\": true}"),
+    SET("/parameters", "{\"hold\": \"v:3-6\"}"),
+    SET("/parameters", "{}"),
     NULL,
 };
 static const char *const spring_patches[] = {
-    PUT("/curves/values/bend120/1", "%g"),
+    CLIP_PATCHES("bend120", "bend60.obj", "2"),
+    OBSTACLE_PATCHES,
     SET("/parameters", "{\"tolerance\": 1e-7, \"friction\": 0}"),
     SET("/parameters/tolerance", "1e-7"),
     SET("/parameters/stiffness_bending", "1.%03.0f"),
     SET("/parameters/max_rounds", "60"),
+    SET("/parameters/gravity", "[0, -0.0%03.0f, 0]"),
+    SET("/parameters/independent", "true"),
     SET("/obstacles/0/radius", "0.2%03.0f"),
     SET("/obstacles/0/center", "[%g, 0, 0]"),
-    SET("/obstacles/0/enabled", "true"),
-    SET("/obstacles/0/enabled", "false"),
     PUT("/obstacles/0/motion/1/move/1", "%g"),
     SET("/pulls", "[{\"vertex\": 5, \"to\": [%g, 0.2, 0.1], \"stiffness\": 2}]"),
     PUT("/pulls/0/to/1", "%g"),
@@ -53,8 +76,21 @@ static const char *const spring_patches[] = {
     SET("/pins", "[]"),
     SET("/parameters/boundary", "\"pinned\""),
     SET("/parameters/boundary", "\"free\""),
-    SET("/obstacles/-", "{\"shape\": \"plane\", \"point\": [0, -%g, 0], \"normal\": [0, 1, 0]}"),
-    "[{\"op\": \"remove\", \"path\": \"/obstacles/1\"}]",
+    NULL,
+};
+/* Sticking and sliding against the ball: every frame depends on all before it. */
+static const char *const friction_patches[] = {
+    PUT("/curves/values/bend120/1", "0.0%03.0f"),
+    PUT("/curves/times/1", "0.3%03.0f1"),
+    SET("/time/to", "1.%01.0f"),
+    SET("/parameters/friction", "0.%03.0f"),
+    SET("/parameters/friction", "0"),
+    SET("/parameters/max_rounds", "6"),
+    PUT("/obstacles/0/motion/1/move/1", "0.39%03.0f"),
+    SET("/pulls", "[{\"vertex\": 5, \"to\": [0, 0.1, 0.%03.0f], \"stiffness\": 0.1}]"),
+    SET("/pulls", "[]"),
+    SET("/pins", "[{\"select\": \"v:0-3\"}]"),
+    SET("/pins", "[]"),
     NULL,
 };
 static const char *const modal_patches[] = {
@@ -62,27 +98,33 @@ static const char *const modal_patches[] = {
     SET("/parameters/swings", "1.%03.0f"),
     SET("/parameters/modes", "1%1.0f"),
     SET("/parameters/gamma", "[%g, 0.5]"),
+    SET("/parameters/mix", "%g"),
     SET("/keys/1/time", "2.%03.0f"),
     SET("/keys/-", "{\"time\": 3, \"weights\": {\"bend120\": %g}}"),
     SET("/keys/2/weights/bend120", "%g"),
     "[{\"op\": \"remove\", \"path\": \"/keys/2\"}]",
     SET("/pins", "[{\"select\": \"v:0-3\"}]"),
     SET("/pins", "[]"),
-    SET("/time/fps", "20"),
+    SET("/time/fps", "2%01.0f"),
+    SET("/rig/files/-", "\"bend60.obj\""),
+    "[{\"op\": \"remove\", \"path\": \"/rig/files/2\"}]",
     NULL,
 };
 static const char *const jiggle_patches[] = {
-    PUT("/curves/values/bend120/1", "%g"),
+    CLIP_PATCHES("bend120", "bend60.obj", "2"),
     SET("/parameters/damping", "%g"),
     SET("/parameters/swings", "1.%03.0f"),
     SET("/parameters/modes", "%1.0f1"),
     SET("/parameters/amplitude", "[%g, 0.5]"),
     SET("/parameters/fast", "true"),
-    SET("/time/fps", "2%01.0f"),
+    SET("/parameters/mix", "%g"),
     NULL,
 };
 static const char *const force_patches[] = {
-    PUT("/curves/values/jawOpen/1", "%g"),
+    CLIP_PATCHES("jawOpen", "pucker.obj", "3"),
+    OBSTACLE_PATCHES,
+    SET("/obstacles", "[{\"shape\": \"sphere\", \"center\": [0, -0.04, 0.05], \"radius\": 0.02}]"),
+    SET("/obstacles/0/radius", "0.02%03.0f"),
     SET("/parameters", "{\"velocity_kept\": %g}"),
     SET("/parameters/velocity_kept", "%g"),
     SET("/parameters/bend_length", "0.01%03.0f"),
@@ -93,31 +135,43 @@ static const char *const force_patches[] = {
     NULL,
 };
 static const char *const marker_patches[] = {
-    SET("/parameters/smooth", "%g"),  SET("/parameters/outlier", "0.%03.0f1"),
-    SET("/parameters/layer", "true"), SET("/parameters/layer", "false"),
-    SET("/time/to", "1.%01.0f"),      NULL,
+    SET("/parameters/smooth", "%g"),
+    SET("/parameters/outlier", "0.%03.0f1"),
+    SET("/parameters/bend_length", "0.01%03.0f"),
+    SET("/parameters/layer", "true"),
+    SET("/parameters/layer", "false"),
+    SET("/obstacles", "[{\"shape\": \"sphere\", \"center\": [0, -0.04, 0.05], \"radius\": 0.02}]"),
+    SET("/obstacles/0/radius", "0.02%03.0f"),
+    "[{\"op\": \"remove\", \"path\": \"/obstacles\"}]",
+    SET("/time/to", "1.%01.0f"),
+    SET("/rig/files/-", "\"pucker.obj\""),
+    "[{\"op\": \"remove\", \"path\": \"/rig/files/3\"}]",
+    NULL,
+};
+static const char *const fit_patches[] = {
+    SET("/parameters/smooth", "%g"),
+    SET("/parameters/outlier", "0.%03.0f1"),
+    SET("/parameters/l2", "%g"),
+    SET("/parameters/method", "\"sbs\""),
+    SET("/parameters/method", "\"rsbs\""),
+    SET("/parameters/layer", "true"),
+    SET("/parameters/layer", "false"),
+    SET("/time/to", "1.%01.0f"),
+    SET("/rig/files/-", "\"pucker.obj\""),
+    "[{\"op\": \"remove\", \"path\": \"/rig/files/3\"}]",
+    NULL,
 };
 
 static const drive drives[] = {
-    {"linear", 0, 9, weight_patches},    {"rotation", 1e-12, 9, weight_patches},
-    {"spring", 2e-5, 2, spring_patches}, {"modal", 1e-9, 4, modal_patches},
-    {"jiggle", 1e-9, 9, jiggle_patches}, {"force", 0, 9, force_patches},
-    {"markers", 0, 4, marker_patches},   {"fit", 0, 4, marker_patches},
+    {"linear", 0, 9, linear_patches},    {"rotation", 1e-12, 9, rotation_patches},
+    {"spring", 2e-5, 2, spring_patches}, {"friction", 0, 6, friction_patches},
+    {"modal", 1e-9, 4, modal_patches},   {"jiggle", 1e-9, 9, jiggle_patches},
+    {"force", 0, 9, force_patches},      {"contact", 0, 6, force_patches},
+    {"markers", 0, 4, marker_patches},   {"fit", 0, 4, fit_patches},
+    {"layer", 0, 4, fit_patches},
 };
 
 /* ---- driving --------------------------------------------------------------------------------- */
-
-static sinew_session *fresh_session(const sinew_session *session) {
-    sinew_scene *scene;
-    sinew_session *fresh;
-    sinew_session_options options;
-    sinew_session_options_init(&options);
-    options.loader = sinew_file_loader();
-    assert_ok(sinew_session_scene(session, &scene, &error));
-    assert_ok(sinew_session_create(scene, &options, &fresh, &error));
-    sinew_scene_destroy(scene);
-    return fresh;
-}
 
 static sinew_status shape_of(sinew_session *session, int frame, double *positions) {
     sinew_input input;
@@ -136,29 +190,36 @@ static sinew_status shape_of(sinew_session *session, int frame, double *position
     return status == SINEW_NOT_CONVERGED ? SINEW_OK : status;
 }
 
-static void compare_with_fresh(const drive *d, sinew_session *session, int frame, int step,
-                               const double *shape, size_t size) {
-    sinew_session *fresh = fresh_session(session);
+static void compare_with_job(const drive *d, const sinew_session *session, int frame, int step,
+                             const double *shape, size_t size) {
+    sinew_scene *scene;
+    sinew_job *job;
+    assert_ok(sinew_session_scene(session, &scene, &error));
+    assert_ok(sinew_job_create(scene, NULL, &job, &error));
     double *expected = calloc(size, sizeof *expected), most = 0;
-    assert_ok(shape_of(fresh, frame, expected));
+    int count = sinew_job_frame_count(job);
+    sinew_status status =
+        sinew_job_frame(job, frame < count ? frame : count - 1, expected, NULL, NULL, &error);
+    if (status != SINEW_NOT_CONVERGED) assert_ok(status);
     for (size_t i = 0; i < size; i++) most = fmax(most, fabs(shape[i] - expected[i]));
     if (!(most <= d->tolerance)) {
         char *text;
         assert_ok(sinew_session_text(session, &text, &error));
-        fail_msg("%s: frame %d after patch %d is %g off one built from scratch:\n%s", d->name,
-                 frame, step, most, text);
+        fail_msg("%s: frame %d after patch %d is %g off a job from scratch:\n%s", d->name, frame,
+                 step, most, text);
     }
     free(expected);
-    sinew_session_destroy(fresh);
+    sinew_job_destroy(job);
+    sinew_scene_destroy(scene);
 }
 
 /* Instrumented builds check memory, which fewer patches show as well. */
 enum { PATCHES = SANITIZED ? 100 : 500 };
 
 static void drive_live(const drive *d) {
-    int formats = 0, applied = 0, refused = 0;
-    bool every = getenv("SINEW_EVERY") != NULL; /* compare every patch, in a few minutes */
+    int formats = 0, applied = 0, refused = 0, costs[4] = {0};
     while (d->patches[formats]) formats++;
+    int *uses = calloc((size_t)formats, sizeof *uses);
     seed = 11;
     sinew_session *session = test_session(d->name);
     assert_ok(sinew_session_prepare(session, NULL, &error));
@@ -169,7 +230,8 @@ static void drive_live(const drive *d) {
     assert_ok(shape_of(session, 1, first));
     for (int i = 0; i < PATCHES; i++) {
         char patch[400];
-        const char *format = d->patches[(int)uniform(0, formats - 1e-9)];
+        int choice = (int)uniform(0, formats - 1e-9);
+        const char *format = d->patches[choice];
         double value = uniform(0, 1);
         bool digits =
             strstr(format, "%03.0f") || strstr(format, "%01.0f") || strstr(format, "%1.0f");
@@ -179,7 +241,9 @@ static void drive_live(const drive *d) {
 #pragma GCC diagnostic ignored "-Wformat-extra-args"
         snprintf(patch, sizeof patch, format, digits ? floor(scale * value) : value);
 #pragma GCC diagnostic pop
-        if (sinew_session_patch(session, patch, &inverses[applied], NULL, &error) != SINEW_OK) {
+        sinew_session_change change;
+        sinew_session_change_init(&change);
+        if (sinew_session_patch(session, patch, &inverses[applied], &change, &error) != SINEW_OK) {
             refused++;
             continue;
         }
@@ -193,11 +257,17 @@ static void drive_live(const drive *d) {
             refused++;
         } else {
             applied++;
+            uses[choice]++, costs[change.cost]++;
         }
-        if (i % 25 == 7 || every) compare_with_fresh(d, session, frame, i, shape, size);
+        if (!SANITIZED || i % 20 == 7) compare_with_job(d, session, frame, i, shape, size);
     }
-    print_message("%s: %d patches, %d refused\n", d->name, applied, refused);
+    print_message("%s: %d patches, %d refused; cost nothing %d, state %d, structure %d, rig %d\n",
+                  d->name, applied, refused, costs[0], costs[1], costs[2], costs[3]);
     assert_true(2 * applied > PATCHES);
+    for (int k = 0; k < formats && !SANITIZED; k++)
+        if (uses[k] == 0)
+            fail_msg("%s: no patch of the form %s was solved", d->name, d->patches[k]);
+    free(uses);
     while (applied > 0) {
         assert_ok(sinew_session_patch(session, inverses[--applied], NULL, NULL, &error));
         sinew_free(inverses[applied]);

@@ -74,6 +74,14 @@ static void bend(double x, double y, double z, double to[3]) {
     to[2] = z;
 }
 
+/* Along an arc of half that angle, which adds a target to a bar. */
+static void bend_less(double x, double y, double z, double to[3]) {
+    double bow = 3.14159265358979 / 3, angle = bow * x;
+    to[0] = sin(angle) / bow - y * sin(angle);
+    to[1] = (1 - cos(angle)) / bow + y * cos(angle);
+    to[2] = z;
+}
+
 /* Two lips as wide as a face, one above the other. */
 static void write_mouth(const char *name, shape_function *shape) {
     enum { ACROSS = 10, DOWN = 7 };
@@ -108,6 +116,11 @@ static void smile(double x, double y, double z, double to[3]) {
     double left = x > 0 ? x / 0.08 : 0;
     to[0] = x + 0.01 * left, to[1] = y + 0.015 * left * left - (y > 0 ? 0.007 * (1 - left) : 0);
     to[2] = z;
+}
+
+/* Both corners go in, and the lips forward. */
+static void pucker(double x, double y, double z, double to[3]) {
+    to[0] = 0.8 * x, to[1] = y, to[2] = z + 0.01 * (1 - x * x / 0.0064);
 }
 
 /* Markers on some vertices of the mouth, following TALK, with gaps. */
@@ -163,6 +176,7 @@ static void write_files(void) {
     if (written) return;
     written = true;
     write_bar("bar.obj", as_it_is), write_bar("bend120.obj", bend);
+    write_bar("bend60.obj", bend_less), write_mouth("pucker.obj", pucker);
     write_mouth("mouth.obj", as_it_is);
     write_mouth("jawOpen.obj", open_jaw), write_mouth("mouthSmileLeft.obj", smile);
     write_take();
