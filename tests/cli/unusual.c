@@ -157,7 +157,8 @@ static void takes_for_other_rigs_are_seen_by_lock(void **state) {
     write_text("regions.json", "{\"tip\": [0, 1, 2, 3]}");
     expect_code(0, "sinew sample bar --vertices 1000 --out bar --quiet");
 #define LOCK "sinew lock bar --lock tip:region:tip --regions regions.json "
-    expect_refusal(3, "other.csv: the rig has no slider for any", LOCK "--curves other.csv --out x.csv");
+    expect_refusal(3, "other.csv: the rig has no slider for any",
+                   LOCK "--curves other.csv --out x.csv");
     const run_result *r = expect_code(0, LOCK "--curves mixed.csv --out y.csv");
     assert_non_null(strstr(r->err, "curve 'nose' drives no slider"));
     expect_refusal(3, "--keep: the rig has no slider 'nose'",
