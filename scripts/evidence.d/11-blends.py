@@ -13,12 +13,12 @@ import sys
 
 SINEW = os.environ["SINEW_COMMAND"]
 DATA = pathlib.Path(os.environ["SINEW_DATA"])
-STEPS = 8
+STEPS = 24
 POSES, HAND, BODY = "research/poses/", "free/aframe-hand/", "free/makehuman/body_poses/"
 CAT, HORSE, CACTUS = "research/sumner-cat/", "research/sumner-horse/", "research/goast-cactus/"
 SCAN, FACE = "research/spacetime-faces/", "research/sumner-face/"
 ICT = "free/ict-facekit/"
-# Name, the poses, the axis that points up, and true frames {step: file}.
+# Name, the poses, the axis that points up, and true frames {eighths of the path: file}.
 SETS = [
     ("chicken 250–258", POSES + "chicken-250.obj", POSES + "chicken-258.obj", 1,
      {4: POSES + "chicken-254.obj"}),
@@ -134,7 +134,7 @@ for name, first, pose, up, truth in SETS:
     straight = frames_of("straight.pc2")
     size = math.dist([min(straight[0][k::3]) for k in range(3)],
                      [max(straight[0][k::3]) for k in range(3)])
-    true = {k: vertices_of(DATA / path) for k, path in truth.items()}
+    true = {k * STEPS // 8: vertices_of(DATA / path) for k, path in truth.items()}
     for model in MODELS:
         result = row(model, first, pose, up, true, straight, size)
         if not result:

@@ -172,7 +172,7 @@ static bool list_rows(const sinew_spring *spring, const int *place, rows *r) {
 
 /* The entries of the Hessian of a spring are at most (1 + weight of its direction) k. */
 static float table_scale(const sinew_spring *spring, const rows *r, size_t total) {
-    double largest = 0, most = 1 + spring->options.guide + SN_MOST_RAISED;
+    double largest = 0, most = spring->options.guide + SN_MOST_RATIO;
     for (size_t e = 0; e < total; e++)
         largest = fmax(largest, most * r->stiffness[e] + fabs((double)r->altitude[e]));
     return largest > 0 ? (float)(1 / sqrt(largest)) : 1;

@@ -101,10 +101,11 @@ SN_BATCH_FN void sn_batch_guides(sn_grid *g, const sn_spring_device *device,
             SN_UNROLL
             for (int j = 0; j < SN_SPRINGS_AHEAD; j++) {
                 if (e + j >= end) continue;
+                double ratio = sn_heading_ratio(d->guide, sn_double4_sub(at, far[j]), &rests[j]);
                 scale += stiffness[j] * rests[j];
                 if (other[j] < d->free_count && other[j] < v) continue; /* the other end does it */
-                w->ratio[sn_of((size_t)spring[j], lane)] =
-                    sn_heading_ratio(sn_double4_sub(at, far[j]), rests[j]);
+                w->ratio[sn_of((size_t)spring[j], lane)] = ratio;
+                w->rest[sn_of((size_t)spring[j], lane)] = rests[j];
             }
         }
         w->scale[sn_of((size_t)v, lane)] = scale, sums.v[0][i] += scale;

@@ -44,7 +44,7 @@ SN_PHASE_FN void sn_spring_guides(sn_grid *g, const sn_spring_device *d, const s
             at = w->blend[v];
             for (int e = d->row_start[v] + lane; e < d->row_start[v + 1]; e += SN_LANES) {
                 sn_double4 b = sn_double4_sub(at, w->blend[d->row_other[e]]);
-                double r = w->rest[d->row_spring[e]], ratio = sn_heading_ratio(b, r);
+                double r = w->rest[d->row_spring[e]], ratio = sn_heading_ratio(d->guide, b, &r);
                 sn_double4 heading = sn_double4_scale(ratio, b);
                 heading.w = sn_heading_weight(d->guide, ratio);
                 w->heading[e] = heading, w->row_rest[e] = r;
