@@ -33,54 +33,69 @@ static void complete_frame(sn_vec3 n, sn_vec3 *a, sn_vec3 *b) {
     *b = sn_cross(n, *a);
 }
 
-/* Share of `count` rays around the axis that leave the scene. */
-static float visible(RTCScene scene, sn_vec3 from, sn_vec3 axis, double spread, int count,
-                     sn_vec3 facing) {
-    sn_vec3 a, b;
-    complete_frame(axis, &a, &b);
+/* What casts shadows. Eyebrows and hair lie on the skin and cover vertices below them;
+ * interpolated, their darkness would reach an edge beyond the strip that casts it, as a smudge on a
+ * coarse forehead. Hair therefore does not shade a vertex from nearer than its edges are long,
+ * which is as much as light per vertex can resolve. */
+typedef struct shades {
+    RTCDevice device;
+    RTCScene solid, hair; /* hair: NULL when there is none */
+    float *edge;          /* per vertex: length of its longest edge; NULL without hair */
+} shades;
+
+static bool blocked(RTCScene scene, sn_vec3 from, sn_vec3 d, double near) {
+    if (!scene) return false;
     struct RTCIntersectContext context;
     rtcInitIntersectContext(&context);
+    struct RTCRay ray = {.org_x = (float)from.x,
+                         .org_y = (float)from.y,
+                         .org_z = (float)from.z,
+                         .dir_x = (float)d.x,
+                         .dir_y = (float)d.y,
+                         .dir_z = (float)d.z,
+                         .tnear = (float)near,
+                         .tfar = INFINITY,
+                         .mask = ~0u};
+    sn_embree()->rtcOccluded1(scene, &context, &ray);
+    return !(ray.tfar > 0);
+}
+
+/* Share of `count` rays around the axis that leave the scene; hair nearer than `near` is left out.
+ */
+static float visible(const shades *s, sn_vec3 from, double near, sn_vec3 axis, double spread,
+                     int count, sn_vec3 facing) {
+    sn_vec3 a, b;
+    complete_frame(axis, &a, &b);
     int free = 0;
     for (int i = 0; i < count; i++) {
         sn_vec3 local = spiral(i, count, spread);
         sn_vec3 d =
             sn_add(sn_add(sn_scale(local.x, a), sn_scale(local.y, b)), sn_scale(local.z, axis));
         if (sn_dot(d, facing) <= 0) continue; /* below the surface's own horizon */
-        struct RTCRay ray = {.org_x = (float)from.x,
-                             .org_y = (float)from.y,
-                             .org_z = (float)from.z,
-                             .dir_x = (float)d.x,
-                             .dir_y = (float)d.y,
-                             .dir_z = (float)d.z,
-                             .tnear = 0,
-                             .tfar = INFINITY,
-                             .mask = ~0u};
-        sn_embree()->rtcOccluded1(scene, &context, &ray);
-        free += ray.tfar > 0;
+        free += !blocked(s->solid, from, d, 0) && !blocked(s->hair, from, d, near);
     }
     return (float)free / (float)count;
 }
 
-static sinew_status build_scene(const sn_soup *soup, RTCDevice *device, RTCScene *scene,
-                                sinew_error *error) {
-    SN_TRY(sn_embree_device(device, error));
-    *scene = sn_embree()->rtcNewScene(*device);
-    RTCGeometry geometry = sn_embree()->rtcNewGeometry(*device, RTC_GEOMETRY_TYPE_TRIANGLE);
+/* The triangles that are hair, or those that are not. */
+static sinew_status build_scene(const sn_soup *soup, RTCDevice device, bool hair, int count,
+                                RTCScene *scene, sinew_error *error) {
+    *scene = sn_embree()->rtcNewScene(device);
+    RTCGeometry geometry = sn_embree()->rtcNewGeometry(device, RTC_GEOMETRY_TYPE_TRIANGLE);
     float *vertices =
         sn_embree()->rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3,
                                              3 * sizeof(float), (size_t)soup->vertex_count);
-    unsigned *triangles =
-        sn_embree()->rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3,
-                                             3 * sizeof(unsigned), (size_t)soup->triangle_count);
+    unsigned *triangles = sn_embree()->rtcSetNewGeometryBuffer(
+        geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, 3 * sizeof(unsigned), (size_t)count);
     if (!vertices || !triangles) {
-        sn_embree()->rtcReleaseGeometry(geometry), sn_embree()->rtcReleaseScene(*scene),
-            sn_embree()->rtcReleaseDevice(*device);
+        sn_embree()->rtcReleaseGeometry(geometry);
         return sn_no_memory(error);
     }
     for (size_t i = 0; i < 3 * (size_t)soup->vertex_count; i++)
         vertices[i] = (float)soup->positions[i];
-    for (size_t i = 0; i < 3 * (size_t)soup->triangle_count; i++)
-        triangles[i] = (unsigned)soup->triangles[i];
+    for (size_t t = 0; t < (size_t)soup->triangle_count; t++)
+        if ((soup->material[t] == SN_MATERIAL_HAIR) == hair)
+            for (size_t k = 0; k < 3; k++) *triangles++ = (unsigned)soup->triangles[3 * t + k];
     sn_embree()->rtcCommitGeometry(geometry);
     sn_embree()->rtcAttachGeometry(*scene, geometry);
     sn_embree()->rtcReleaseGeometry(geometry);
@@ -88,8 +103,45 @@ static sinew_status build_scene(const sn_soup *soup, RTCDevice *device, RTCScene
     return SINEW_OK;
 }
 
+static void free_shades(shades *s) {
+    if (s->solid) sn_embree()->rtcReleaseScene(s->solid);
+    if (s->hair) sn_embree()->rtcReleaseScene(s->hair);
+    sn_embree()->rtcReleaseDevice(s->device);
+    sn_free(s->edge);
+}
+
+static sinew_status find_edges(const sn_soup *soup, float **edge, sinew_error *error) {
+    *edge = SN_NEW0(float, soup->vertex_count);
+    if (!*edge) return sn_no_memory(error);
+    for (size_t t = 0; t < (size_t)soup->triangle_count; t++) {
+        const int *v = soup->triangles + 3 * t;
+        for (int k = 0; k < 3; k++) {
+            int a = v[k], b = v[(k + 1) % 3];
+            float length =
+                (float)sn_length(sn_sub(sn_at(soup->positions, a), sn_at(soup->positions, b)));
+            (*edge)[a] = fmaxf((*edge)[a], length), (*edge)[b] = fmaxf((*edge)[b], length);
+        }
+    }
+    return SINEW_OK;
+}
+
+static sinew_status make_shades(const sn_soup *soup, shades *s, sinew_error *error) {
+    int hair = 0;
+    for (int t = 0; t < soup->triangle_count; t++) hair += soup->material[t] == SN_MATERIAL_HAIR;
+    int solid = soup->triangle_count - hair;
+    *s = (shades){0};
+    SN_TRY(sn_embree_device(&s->device, error));
+    sinew_status status = SINEW_OK;
+    if (solid > 0) status = build_scene(soup, s->device, false, solid, &s->solid, error);
+    if (status == SINEW_OK && hair > 0)
+        status = build_scene(soup, s->device, true, hair, &s->hair, error);
+    if (status == SINEW_OK && hair > 0) status = find_edges(soup, &s->edge, error);
+    if (status != SINEW_OK) free_shades(s);
+    return status;
+}
+
 typedef struct light_vertices_loop {
-    RTCScene scene;
+    const shades *shades;
     sn_soup *soup;
     sn_vec3 key;
     int rays;
@@ -99,7 +151,7 @@ typedef struct light_vertices_loop {
 
 static void light_vertices(void *context, sn_span span) {
     const light_vertices_loop *loop = context;
-    RTCScene scene = loop->scene;
+    const shades *s = loop->shades;
     sn_soup *soup = loop->soup;
     sn_vec3 key = loop->key;
     int rays = loop->rays;
@@ -110,13 +162,14 @@ static void light_vertices(void *context, sn_span span) {
         soup->ambient[v] = soup->key[v] = 1;
         if (sn_dot(n, n) == 0) continue;
         sn_vec3 from = sn_add_scaled(sn_at(soup->positions, v), lift, n);
-        soup->ambient[v] = visible(scene, from, n, 0, rays, n);
-        soup->key[v] = visible(scene, from, key, KEY_SPREAD, rays / 2, n);
+        double near = s->edge ? s->edge[v] : 0;
+        soup->ambient[v] = visible(s, from, near, n, 0, rays, n);
+        soup->key[v] = visible(s, from, near, key, KEY_SPREAD, rays / 2, n);
     }
 }
 
 typedef struct light_floor_loop {
-    RTCScene scene;
+    const shades *shades;
     sn_floor *floor;
     sn_vec3 key;
     sn_vec3 up;
@@ -125,7 +178,7 @@ typedef struct light_floor_loop {
 
 static void light_floor(void *context, sn_span span) {
     const light_floor_loop *loop = context;
-    RTCScene scene = loop->scene;
+    const shades *s = loop->shades;
     sn_floor *floor = loop->floor;
     sn_vec3 key = loop->key;
     sn_vec3 up = loop->up;
@@ -138,8 +191,8 @@ static void light_floor(void *context, sn_span span) {
                 (double)row / SN_FLOOR_CELLS, floor->other);
             from = sn_add_scaled(from, lift, up);
             /* A wide light: shadows on the floor are contact hints, not outlines. */
-            float lit = visible(scene, from, key, 3 * KEY_SPREAD, FLOOR_RAYS, up);
-            float sky = visible(scene, from, up, 0, FLOOR_RAYS, up);
+            float lit = visible(s, from, 0, key, 3 * KEY_SPREAD, FLOOR_RAYS, up);
+            float sky = visible(s, from, 0, up, 0, FLOOR_RAYS, up);
             floor->shadow[row * nodes + column] = 0.55f * lit + 0.45f * sky;
         }
 }
@@ -152,9 +205,8 @@ sinew_status sn_light_bake(sn_soup *soup, sn_vec3 key, sn_vec3 up, sn_floor *flo
                 floor->shadow[i] = 1;
         return SINEW_OK;
     }
-    RTCDevice device;
-    RTCScene scene = NULL;
-    SN_TRY(build_scene(soup, &device, &scene, error));
+    shades s;
+    SN_TRY(make_shades(soup, &s, error));
 
     int rays = RAY_BUDGET / (2 * (soup->vertex_count + 1));
     rays = rays < FEWEST_RAYS ? FEWEST_RAYS : rays > MOST_RAYS ? MOST_RAYS : rays;
@@ -165,14 +217,13 @@ sinew_status sn_light_bake(sn_soup *soup, sn_vec3 key, sn_vec3 up, sn_floor *flo
     for (int first = 0; first < soup->vertex_count && !stopped; first += SLICE) {
         int left = soup->vertex_count - first;
         sn_parallel_for(left < SLICE ? left : SLICE, 64, light_vertices,
-                        &(light_vertices_loop){scene, soup, key, rays, lift, first});
+                        &(light_vertices_loop){&s, soup, key, rays, lift, first});
         stopped = sn_scope_poll();
     }
     if (floor && !stopped) {
         sn_parallel_for(SN_FLOOR_CELLS + 1, 1, light_floor,
-                        &(light_floor_loop){scene, floor, key, up, lift});
+                        &(light_floor_loop){&s, floor, key, up, lift});
     }
-    sn_embree()->rtcReleaseScene(scene);
-    sn_embree()->rtcReleaseDevice(device);
+    free_shades(&s);
     return stopped ? sn_fail(error, SINEW_CANCELLED, "cancelled") : SINEW_OK;
 }

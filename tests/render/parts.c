@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "groups.h"
+#include "render/light.h"
 #include "render/soup.h"
 #include "sinew/io.h"
 #include "sinew/render.h"
@@ -199,6 +200,48 @@ static void obstacles_are_gray_and_tints_multiply(void **state) {
     free(colors), free(f), free(g);
 }
 
+static void add_square(face *f, const char *name, double size, double height) {
+    f->size += (size_t)sprintf(f->text + f->size, "o %s\n", name);
+    for (int i = 0; i < 4; i++)
+        f->size += (size_t)sprintf(f->text + f->size, "v %.9g %.9g %.9g\n", i % 2 ? size : -size,
+                                   i / 2 ? size : -size, height);
+    f->size += (size_t)sprintf(f->text + f->size, "f %d %d %d %d\n", f->vertices + 1,
+                               f->vertices + 2, f->vertices + 4, f->vertices + 3);
+    f->vertices += 4;
+}
+
+/* Light at the middle of a skin of edges of length 1, below a square. */
+static float light_below(const char *name, double size, double height) {
+    face *f = calloc(1, sizeof *f);
+    f->size = (size_t)sprintf(f->text, "o skin\n");
+    for (int i = 0; i < 9; i++)
+        f->size += (size_t)sprintf(f->text + f->size, "v %d %d 0\n", i % 3 - 1, i / 3 - 1);
+    for (int i = 0; i < 4; i++) {
+        int a = i / 2 * 3 + i % 2 + 1;
+        f->size += (size_t)sprintf(f->text + f->size, "f %d %d %d %d\n", a, a + 1, a + 4, a + 3);
+    }
+    f->vertices = 9;
+    add_square(f, name, size, height);
+    sinew_mesh *mesh = mesh_of(f);
+    sinew_panel panel = {.mesh = mesh};
+    sn_soup soup;
+    assert_ok(sn_soup_create(&panel, 0, 0, 'z', &soup, &error));
+    assert_ok(sn_light_bake(&soup, sn_v3(0, 0, 1), sn_v3(0, 0, 1), NULL, &error));
+    float light = fminf(soup.ambient[4], soup.key[4]);
+    sn_soup_free(&soup);
+    sinew_mesh_destroy(mesh);
+    free(f);
+    return light;
+}
+
+/* A brow covers one vertex of a coarse forehead: its darkness would spread to the next ones. */
+static void a_brow_does_not_darken_the_skin_around_it(void **state) {
+    (void)state;
+    assert_close(light_below("eyebrow", 0.3, 0.05), 1, 0);
+    assert_true(light_below("cheek", 0.3, 0.05) < 0.1);
+    assert_true(light_below("hair", 20, 2) < 0.1); /* a hat of hair does cast shadows */
+}
+
 int test_parts(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_names_of_parts_choose_materials),
@@ -206,6 +249,7 @@ int test_parts(void) {
         cmocka_unit_test(materials_have_their_colors),
         cmocka_unit_test(the_pupil_turns_with_the_camera),
         cmocka_unit_test(obstacles_are_gray_and_tints_multiply),
+        cmocka_unit_test(a_brow_does_not_darken_the_skin_around_it),
     };
     return cmocka_run_group_tests_name("parts", tests, NULL, NULL);
 }
