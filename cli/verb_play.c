@@ -23,7 +23,7 @@ static const cli_option options[] = {
      1e-3, 1e5, false},
     CLI_FRAMES_OPTION,
     {"--views", CLI_TEXT, "LIST", "Azimuths of the camera in degrees (default 0,60).", 0, 0, false},
-    {"--size", CLI_TEXT, "WxH", "Size in pixels (default: 2000x640 or 1280x720).", 0, 0, false},
+    {"--size", CLI_TEXT, "WxH", "Size in pixels (default: 2400x560 or 1280x720).", 0, 0, false},
     {"--hide", CLI_TEXT, "SELECT|auto|none",
      "Leave out these vertices, such as part:hair; none shows everything (default auto: pieces "
      "that "
@@ -186,7 +186,7 @@ static sinew_status draw(cli_call *call, const scenery *shown, bool picture, con
     add(&l, "--views", shown->views);
     add(&l, "--size",
         cli_given(call, "--size") ? cli_text(call, "--size")
-        : picture                 ? "2000x640"
+        : picture                 ? "2400x560"
                                   : "1280x720");
     add(&l, "--no-ground", NULL);
     add(&l, "--out", out);
