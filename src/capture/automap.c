@@ -30,6 +30,10 @@
 #define NOT_FACE 0.8
 /* How far nearest points may move the take from where its names put it, on average. */
 #define WANDER 0.25
+/* A marker this far from the landmark of its name is in doubt, if that is one on which everybody
+ * puts markers alike: its weight is at least TOLD. */
+#define MISNAMED 0.5
+#define TOLD     0.4
 /* A take that is this near to the skin on average is of this face. */
 #define SAME_FACE 0.01
 /* From this much more on it is another one, and its proportions are those of its landmarks. */
@@ -85,6 +89,7 @@ typedef struct mapping {
     int count;     /* seen markers */
     int *marker;   /* of the take */
     double *from;  /* 3 each: as they are */
+    double *given; /* the same, which the check of the map does not change */
     double *image; /* 3 each: brought to the face */
     double *near;  /* 3 each: nearest points */
     double *weights, *off, *scratch;
@@ -123,6 +128,18 @@ static double nearest_points(mapping *m) {
         sum += m->found[i].distance;
     }
     return m->count ? sum / m->count : INFINITY;
+}
+
+/* The mean without markers that are not on the skin, such as those of a head band, as long as they
+ * are few. */
+static double typical_distance(const mapping *m) {
+    double sum = 0, all = 0;
+    int on = 0;
+    for (int i = 0; i < m->count; i++) {
+        all += m->found[i].distance;
+        if (m->found[i].distance < OFF_SKIN * m->unit) sum += m->found[i].distance, on++;
+    }
+    return 4 * on >= 3 * m->count ? sum / on : all / m->count;
 }
 
 /* ---- alignment ------------------------------------------------------------------------------- */
@@ -225,7 +242,8 @@ static double settle(mapping *m, bool scale, sn_similarity *s) {
         *s = next;
     }
     apply(m, s);
-    return nearest_points(m);
+    nearest_points(m);
+    return typical_distance(m);
 }
 
 static void apply(mapping *m, const sn_similarity *s) {
@@ -355,6 +373,27 @@ static sinew_status write_map(mapping *m, sn_automap *r, sinew_error *error) {
     return SINEW_OK;
 }
 
+/* Markers whose names tell of a landmark that is elsewhere. */
+static void doubt_names(const mapping *m, const sn_similarity *s, bool swapped, sn_automap *r) {
+    for (int i = 0, kept = 0; i < m->count; i++) {
+        const sn_marker_name *name = &m->names[m->marker[i]];
+        double point[3];
+        if (!(m->found[i].distance <= NOT_FACE * m->unit)) continue; /* not in the map */
+        int marker = kept++;
+        if (name->landmark < 0 || anchor_weight(name->landmark) < TOLD) continue;
+        bool paired = name->landmark < SINEW_LANDMARK_PAIRS;
+        sinew_side side = paired ? name->side : SINEW_SIDE_NONE;
+        if (paired && swapped) side = side == SINEW_SIDE_LEFT ? SINEW_SIDE_RIGHT : SINEW_SIDE_LEFT;
+        if (!sinew_anatomy_landmark(m->anatomy, (sinew_landmark)name->landmark, side, point, NULL))
+            continue;
+        double off =
+            sn_distance(sn_similarity_apply(s, sn_at(m->given, i)), sn_at(point, 0)) / m->unit;
+        if (off > MISNAMED)
+            sn_map_doubt(&r->doubts, marker, "lies %.2g eye distances from the point of its name",
+                         off);
+    }
+}
+
 static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r,
                          sinew_error *error) {
     anchors a;
@@ -388,6 +427,12 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
         if (swapped)
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                    "the names of the markers use the viewer's left and right");
+    } else if (misplaced && a.count >= LEAST_ANCHORS) {
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "the names of the %d markers, such as '%s', do not fit their positions: the "
+                       "best alignment leaves them %.2g eye distances from the points of the face "
+                       "that they are named after; check the labels, or give a map (NAME,vertex)",
+                       m->count, first_named(m), weighted_off(&a) / m->unit);
     } else if (misplaced) {
         return sn_fail(
             error, SINEW_BAD_INPUT,
@@ -413,8 +458,50 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
         apply(m, &r->alignment);
     }
     SN_TRY(write_map(m, r, error));
+    if (r->source == SINEW_MAP_SOURCE_BY_NAMES) doubt_names(m, &r->alignment, swapped, r);
     return sn_map_check(swapped ? NULL : m->anatomy, r->map->count, r->map->names, m->from, m->near,
                         &r->doubts, error);
+}
+
+/* Where a marker would be in the sample: seen there, or carried with the others from the nearest
+ * sample that shows it. */
+static bool place_in(mapping *m, int sample, int marker, double *place) {
+    const sinew_markers *take = m->take;
+    for (int away = 0; away < take->time_count; away++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            int t = sample + sign * away, common = 0;
+            if (t < 0 || t >= take->time_count || !isfinite(sn_take_at(take, t, marker)[0]))
+                continue;
+            memcpy(place, sn_take_at(take, t, marker), 3 * sizeof *place);
+            if (away == 0) return true;
+            double *from = m->image, *to = m->near; /* not in use yet */
+            for (int i = 0; i < take->marker_count; i++) {
+                const double *p = sn_take_at(take, t, i), *q = sn_take_at(take, sample, i);
+                if (!isfinite(p[0]) || !isfinite(q[0])) continue;
+                memcpy(from + 3 * (size_t)common, p, 3 * sizeof *p);
+                memcpy(to + 3 * (size_t)common++, q, 3 * sizeof *q);
+            }
+            if (common < LEAST_ANCHORS) continue;
+            sn_mat3 rotation;
+            sn_vec3 shift;
+            sn_rigid_fit(common, from, to, NULL, &rotation, &shift);
+            sn_put(place, 0, sn_add(sn_mat3_apply(rotation, sn_at(place, 0)), shift));
+            return true;
+        }
+    return false;
+}
+
+static sinew_status collect_markers(mapping *m, int sample, sinew_error *error) {
+    for (int i = 0; i < m->take->marker_count; i++) {
+        double place[3];
+        if (!place_in(m, sample, i, place)) continue;
+        sn_put(m->from, m->count, sn_at(place, 0));
+        m->marker[m->count++] = i;
+    }
+    memcpy(m->given, m->from, 3 * sizeof(double) * (size_t)m->count);
+    return m->count > 0
+               ? SINEW_OK
+               : sn_fail(error, SINEW_BAD_INPUT, "sample %d of the take shows no marker", sample);
 }
 
 sinew_status sn_automap_find(const sinew_rig *rig, const sinew_anatomy *anatomy,
@@ -426,24 +513,16 @@ sinew_status sn_automap_find(const sinew_rig *rig, const sinew_anatomy *anatomy,
     *r = (sn_automap){0};
     m.names = SN_NEW(sn_marker_name, n), m.marker = SN_NEW(int, n);
     m.found = SN_NEW(sinew_closest, n);
-    double *room = SN_NEW(double, 14 * n);
+    double *room = SN_NEW(double, 17 * n);
     sinew_status status = m.names && m.marker && m.found && room ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) {
         m.from = room, m.image = room + 3 * n, m.near = room + 6 * n, m.scratch = room + 9 * n;
-        m.weights = room + 12 * n, m.off = room + 13 * n;
+        m.weights = room + 12 * n, m.off = room + 13 * n, m.given = room + 14 * n;
         m.diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
         m.unit = sinew_anatomy_eye_distance(anatomy);
         if (!(m.unit > 0)) m.unit = 0.15 * m.diagonal;
         sn_marker_names_of(take, m.names);
-        for (int i = 0; i < take->marker_count; i++) {
-            const double *p = sn_take_at(take, sample, i);
-            if (!isfinite(p[0])) continue;
-            sn_put(m.from, m.count, sn_at(p, 0));
-            m.marker[m.count++] = i;
-        }
-        if (m.count == 0)
-            status =
-                sn_fail(error, SINEW_BAD_INPUT, "sample %d of the take shows no marker", sample);
+        status = collect_markers(&m, sample, error);
     }
     if (status == SINEW_OK) status = collect_skin(&m, error);
     if (status == SINEW_OK) status = find(&m, monitor, r, error);

@@ -15,6 +15,7 @@
 #include "capture/automap.h"
 #include "capture/clean.h"
 #include "capture/labels.h"
+#include "capture/marker_names.h"
 #include "capture/recording.h"
 #include "capture/take.h"
 #include "rig/rigid.h"
@@ -34,6 +35,34 @@ void sn_capture_add_name(char list[SN_CAPTURE_NAMES_SIZE], const char *name) {
     }
     if (used) strcat(list, ", ");
     strcat(list, name);
+}
+
+/* ---- one face ---------------------------------------------------------------------------------
+ */
+
+/* Markers without a label and those of other subjects are taken out of the take: they would disturb
+ * the head motion, too. */
+static sinew_status keep_one_face(sinew_capture *c, const sinew_monitor *monitor,
+                                  sinew_error *error) {
+    sinew_markers *take = c->take;
+    sn_marker_choice choice;
+    bool *chosen = SN_NEW(bool, take->marker_count);
+    sinew_status status =
+        chosen ? sn_marker_names_choose(take, chosen, &choice, error) : sn_no_memory(error);
+    size_t n = (size_t)take->marker_count;
+    for (size_t k = 0; status == SINEW_OK && k < n * (size_t)take->time_count; k++)
+        if (!chosen[k % n]) sn_put(take->positions + 3 * k, 0, sn_v3(NAN, NAN, NAN));
+    sn_free(chosen);
+    SN_TRY(status);
+    if (choice.unlabeled)
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "%d markers without a label are not used",
+               choice.unlabeled);
+    if (choice.others)
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
+               "the take has several subjects; '%s' and the other markers of its subject are used "
+               "(give a map that names the markers of another subject to use that one)",
+               choice.subject);
+    return SINEW_OK;
 }
 
 /* ---- the neutral ----------------------------------------------------------------------------- */
@@ -372,6 +401,7 @@ static sinew_status build(sinew_capture *c, const sinew_markers *take,
     double duration = take->times[take->time_count - 1] - take->times[0];
     c->info.rate = duration > 0 ? (take->time_count - 1) / duration : 0;
     SN_TRY(go_on(0, monitor, error));
+    if (!options->map) SN_TRY(keep_one_face(c, monitor, error));
     SN_TRY(mend_labels(c, monitor, error));
     SN_TRY(go_on(0.25, monitor, error));
     SN_TRY(find_neutral(c, options->neutral_sample, error));

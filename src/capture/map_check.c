@@ -120,7 +120,8 @@ static void find_disorder(const comparison *c, sn_map_doubts *d) {
             reversed += sn_dot(a, b) < 0.2 * sn_length(a) * sn_length(b);
         }
         if (found >= 3 && 2 * reversed > found)
-            sn_map_doubt(d, c->marker[i], "its neighbors are arranged differently in the take");
+            sn_map_doubt(d, c->marker[i],
+                         "has neighbors that are arranged differently in the take");
     }
 }
 
@@ -154,7 +155,7 @@ static int find_wrong_sides(const sinew_anatomy *anatomy, const comparison *c, c
         bool off = name.side == SINEW_SIDE_LEFT ? u < -slack : u > slack;
         (*sided)++, wrong += off;
         if (off && tell)
-            sn_map_doubt(d, c->marker[i], "its name says %s, but it sits on the other side",
+            sn_map_doubt(d, c->marker[i], "is named %s, but sits on the other side",
                          name.side == SINEW_SIDE_LEFT ? "left" : "right");
     }
     return wrong;

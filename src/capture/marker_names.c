@@ -1,8 +1,13 @@
 #include "capture/marker_names.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/status.h"
 
 /* What words mean. */
 enum {
@@ -44,10 +49,14 @@ static const struct {
     {"frhd", FOREHEAD},
     {"fhd", FOREHEAD},
     {"fh", FOREHEAD},
+    {"glabella", BROW | MIDDLE},
     {"brow", BROW},
     {"brw", BROW},
     {"bro", BROW},
     {"bm", BROW | MIDDLE},
+    {"endocanthion", EYE | INNER},
+    {"exocanthion", EYE | OUTER},
+    {"canthus", EYE},
     {"eyelid", EYE},
     {"eyes", EYE},
     {"eye", EYE},
@@ -57,9 +66,13 @@ static const struct {
     {"nostril", NOSE | WING},
     {"nstrl", NOSE | WING},
     {"nasion", NOSE | BRIDGE},
+    {"pronasale", NOSE | TIP},
+    {"subnasale", NOSE | BASE},
     {"sellion", NOSE | BRIDGE},
     {"bridge", BRIDGE},
     {"wing", WING},
+    {"alare", WING},
+    {"alar", WING},
     {"ala", WING},
     {"nose", NOSE},
     {"nos", NOSE},
@@ -68,21 +81,30 @@ static const struct {
     {"mou", MOUTH},
     {"lips", MOUTH},
     {"lip", MOUTH},
+    {"cheilion", MOUTH | CORNER},
     {"corner", CORNER},
     {"crnr", CORNER},
     {"crn", CORNER},
     {"end", CORNER},
     {"cheek", CHEEK},
     {"chk", CHEEK},
+    {"zygomatic", CHEEK | OUTER},
+    {"zygion", CHEEK | OUTER},
+    {"cheekbone", CHEEK | OUTER},
     {"zygoma", CHEEK},
     {"zygo", CHEEK},
     {"chin", CHIN},
     {"chn", CHIN},
     {"pogonion", CHIN},
+    {"gnathion", CHIN | DOWN},
+    {"menton", CHIN | DOWN},
+    {"gonion", JAW},
     {"jaw", JAW},
     {"temple", TEMPLE},
     {"tmpl", TEMPLE},
     {"tmp", TEMPLE},
+    {"tragion", EAR},
+    {"tragus", EAR},
     {"ear", EAR},
     {"head", HEAD},
     {"hd", HEAD},
@@ -313,4 +335,70 @@ void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names) {
             if (layout[k].point == point)
                 names[i] = (sn_marker_name){layout[k].landmark, layout[k].side, false};
     }
+}
+
+/* ---- one face of a recording ------------------------------------------------------------------
+ */
+
+static const char *base_of(const char *name) {
+    const char *colon = strrchr(name, ':');
+    return colon && colon[1] ? colon + 1 : name;
+}
+
+/* As recording systems call what they could not label. */
+static bool has_label(const char *name) {
+    static const char *const none[] = {"unlabel", "unnamed", "uname", "unidentified"};
+    const char *base = base_of(name);
+    if (*base == '*' || *base == '\0') return false;
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (!strncasecmp(base, none[i], strlen(none[i]))) return false;
+    return true;
+}
+
+static bool same_subject(const char *a, const char *b) {
+    size_t length = (size_t)(base_of(a) - a);
+    return (size_t)(base_of(b) - b) == length && !strncmp(a, b, length);
+}
+
+static int *count_seen(const sinew_markers *take) {
+    size_t n = (size_t)take->marker_count;
+    int *seen = SN_NEW0(int, n);
+    for (size_t k = 0; seen && k < n * (size_t)take->time_count; k++)
+        seen[k % n] += isfinite(take->positions[3 * k]) != 0;
+    return seen;
+}
+
+/* A label that two subjects have, both seen. */
+static bool shares_labels(const sinew_markers *take, const int *seen, const bool *chosen) {
+    for (int i = 0; i < take->marker_count; i++)
+        for (int j = 0; chosen[i] && seen[i] && j < i; j++)
+            if (chosen[j] && seen[j] && !strcmp(base_of(take->names[i]), base_of(take->names[j])) &&
+                !same_subject(take->names[i], take->names[j]))
+                return true;
+    return false;
+}
+
+sinew_status sn_marker_names_choose(const sinew_markers *take, bool *chosen,
+                                    sn_marker_choice *choice, sinew_error *error) {
+    int n = take->marker_count, *seen = count_seen(take);
+    *choice = (sn_marker_choice){0};
+    if (!seen) return sn_no_memory(error);
+    for (int i = 0; i < n; i++) choice->unlabeled += !(chosen[i] = has_label(take->names[i]));
+    if (choice->unlabeled == n) {
+        choice->unlabeled = 0;
+        for (int i = 0; i < n; i++) chosen[i] = true;
+    }
+    double most = 0;
+    bool several = shares_labels(take, seen, chosen);
+    for (int i = 0; several && i < n; i++) {
+        double total = 0;
+        for (int j = 0; chosen[i] && j < n; j++)
+            if (chosen[j] && same_subject(take->names[i], take->names[j])) total += seen[j];
+        if (total > most) most = total, choice->subject = take->names[i];
+    }
+    for (int i = 0; several && i < n; i++)
+        if (chosen[i] && !same_subject(take->names[i], choice->subject))
+            chosen[i] = false, choice->others++;
+    sn_free(seen);
+    return SINEW_OK;
 }

@@ -19,4 +19,14 @@ sn_marker_name sn_marker_name_parse(const char *name);
  * other takes are parsed name by name. names[take->marker_count]. */
 void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names);
 
+/* Which markers of a take are one face: those with labels ("*12", "Unlabeled 7" have none), and, if
+ * labels are repeated under several prefixes ("A:chin", "B:chin"), those of the subject that is
+ * seen most. Markers are never all left out. chosen[take->marker_count]. */
+typedef struct sn_marker_choice {
+    int unlabeled, others; /* markers left out: without a label; of other subjects */
+    const char *subject;   /* a marker of the chosen subject, whose name has its prefix; or NULL */
+} sn_marker_choice;
+sinew_status sn_marker_names_choose(const sinew_markers *take, bool *chosen,
+                                    sn_marker_choice *choice, sinew_error *error);
+
 #endif

@@ -53,6 +53,12 @@ static void names_tell_landmarks_and_sides(void **state) {
         {"left_mouth_corner", SINEW_LANDMARK_MOUTH_CORNER, SINEW_SIDE_LEFT},
         {"RightEyeOuter", SINEW_LANDMARK_EYE_OUTER, SINEW_SIDE_RIGHT},
         {"Chin", SINEW_LANDMARK_CHIN, SINEW_SIDE_NONE},
+        {"canthus_in_L", SINEW_LANDMARK_EYE_INNER, SINEW_SIDE_LEFT},
+        {"exocanthion_R", SINEW_LANDMARK_EYE_OUTER, SINEW_SIDE_RIGHT},
+        {"alare_right", SINEW_LANDMARK_NOSE_WING, SINEW_SIDE_RIGHT},
+        {"Subnasale", SINEW_LANDMARK_NOSE_BASE, SINEW_SIDE_NONE},
+        {"glabella", SINEW_LANDMARK_BROW_CENTER, SINEW_SIDE_NONE},
+        {"L_Cheilion", SINEW_LANDMARK_MOUTH_CORNER, SINEW_SIDE_LEFT},
         {"M017", -1, SINEW_SIDE_NONE},
         {"unlabeled 3", -1, SINEW_SIDE_NONE},
         {"", -1, SINEW_SIDE_NONE},
@@ -143,6 +149,136 @@ static void named_takes_find_their_points_on_either_face(void **state) {
         free(row), free(points);
         sinew_capture_destroy(capture);
     }
+    sinew_markers_destroy(take);
+}
+
+static int marker_named(const sinew_markers *take, const char *name) {
+    for (int i = 0; i < take->marker_count; i++)
+        if (!strcmp(take->names[i], name)) return i;
+    fail_msg("no marker '%s'", name);
+    return -1;
+}
+
+/* The take with further markers, which jump about between samples unless they are `still`. */
+static sinew_markers *with_others(const sinew_markers *take, int count, bool still,
+                                  void (*name)(int i, const sinew_markers *take, char text[64])) {
+    sinew_error error;
+    sinew_markers *made;
+    int n = take->marker_count;
+    char text[64];
+    assert_ok(sinew_markers_create(n + count, take->time_count, &made, &error));
+    for (int i = 0; i < n + count; i++) {
+        if (i >= n) name(i - n, take, text);
+        assert_ok(sinew_markers_set_name(made, i, i < n ? take->names[i] : text, &error));
+    }
+    for (int t = 0; t < take->time_count; t++) {
+        made->times[t] = take->times[t];
+        for (int i = 0; i < n + count; i++) {
+            double *q = made->positions + 3 * (t * (n + count) + i);
+            memcpy(q, take->positions + 3 * (t * n + i % n), 3 * sizeof *q);
+            for (int a = 0; i >= n && a < 3; a++)
+                q[a] += 0.9 * (still ? 1 : 0.1 * sin(5 * t + 3 * i + a));
+        }
+    }
+    return made;
+}
+
+static void name_without_label(int i, const sinew_markers *take, char text[64]) {
+    (void)take;
+    sprintf(text, i % 2 ? "*%d" : "Take 3:Unlabeled_%d", 100 + i);
+}
+
+static void name_of_a_double(int i, const sinew_markers *take, char text[64]) {
+    snprintf(text, 64, "Double:%s", take->names[i]);
+}
+
+/* The map and the head motion are as if the other markers were not there. */
+static void expect_no_effect(const sinew_rig *rig, const sinew_markers *take,
+                             const sinew_markers *more) {
+    sinew_error error;
+    sinew_capture *captures[2];
+    const sinew_markers *takes[] = {take, more};
+    for (int k = 0; k < 2; k++)
+        assert_ok(sinew_capture_create(rig, takes[k], NULL, NULL, &captures[k], &error));
+    const sinew_marker_map *maps[2] = {sinew_capture_map(captures[0]),
+                                       sinew_capture_map(captures[1])};
+    assert_int_equal(maps[0]->count, take->marker_count);
+    assert_int_equal(maps[1]->count, take->marker_count);
+    for (int i = 0; i < maps[0]->count; i++) {
+        assert_string_equal(maps[0]->names[i], maps[1]->names[i]);
+        assert_int_equal(maps[0]->triangles[i], maps[1]->triangles[i]);
+        for (int a = 0; a < 3; a++)
+            assert_close(maps[0]->barycentric[3 * i + a], maps[1]->barycentric[3 * i + a], 1e-9);
+    }
+    double *rows[2];
+    for (int k = 0; k < 2; k++) {
+        rows[k] = malloc(sizeof(double) * 3 * (size_t)take->marker_count);
+        sinew_capture_sample(captures[k], take->times[take->time_count - 1], rows[k]);
+        sinew_capture_destroy(captures[k]);
+    }
+    for (int i = 0; i < 3 * take->marker_count; i++) assert_close(rows[0][i], rows[1][i], 1e-9);
+    free(rows[0]), free(rows[1]);
+}
+
+static void markers_without_labels_and_other_subjects_are_left_out(void **state) {
+    scene *s = *state;
+    sinew_markers *take = elsewhere(s->take, 40, 1);
+    sinew_markers *stray = with_others(take, 9, false, name_without_label);
+    sinew_markers *both = with_others(take, take->marker_count, true, name_of_a_double);
+    expect_no_effect(s->other, take, stray);
+    expect_no_effect(s->other, take, both);
+    sinew_markers_destroy(stray), sinew_markers_destroy(both), sinew_markers_destroy(take);
+}
+
+static void a_marker_that_the_neutral_misses_is_placed_all_the_same(void **state) {
+    scene *s = *state;
+    sinew_error error;
+    sinew_markers *take = elsewhere(s->take, 60, 1000);
+    int hidden = marker_named(take, "cheekCenterLeft");
+    for (int t = 0; t < 40; t++) /* too long to be filled */
+        take->positions[3 * (t * take->marker_count + hidden)] = NAN;
+    sinew_capture *capture;
+    sinew_capture_options options;
+    sinew_capture_options_init(&options);
+    options.neutral_sample = 0;
+    assert_ok(sinew_capture_create(s->rig, take, &options, NULL, &capture, &error));
+    double worst;
+    assert_int_equal(sinew_capture_map(capture)->count, take->marker_count);
+    assert_below(error_of(s->rig, capture, s->map, &worst), 1);
+    assert_below(worst, 3);
+    sinew_capture_destroy(capture);
+    sinew_markers_destroy(take);
+}
+
+static void names_that_do_not_fit_positions_are_doubted_or_refused(void **state) {
+    scene *s = *state;
+    sinew_error error;
+    sinew_markers *take = elsewhere(s->take, 3, 1000);
+    sinew_capture *capture;
+    assert_ok(sinew_markers_set_name(take, marker_named(take, "browInnerLeft"), "x", &error));
+    assert_ok(
+        sinew_markers_set_name(take, marker_named(take, "browOuterLeft"), "browInnerLeft", &error));
+    assert_ok(sinew_markers_set_name(take, marker_named(take, "x"), "browOuterLeft", &error));
+    assert_ok(sinew_capture_create(s->rig, take, NULL, NULL, &capture, &error));
+    const sinew_marker_map *map = sinew_capture_map(capture);
+    int doubted = 0;
+    for (int i = 0; i < map->count; i++) {
+        const char *reason = sinew_capture_doubt(capture, i);
+        if (!reason) continue;
+        assert_non_null(strstr(map->names[i], "brow"));
+        assert_non_null(strstr(reason, "name"));
+        doubted++;
+    }
+    assert_true(doubted >= 1 && doubted <= 2);
+    sinew_capture_destroy(capture);
+    char names[128][64]; /* every name on another marker */
+    for (int i = 0; i < take->marker_count; i++)
+        snprintf(names[i], sizeof names[i], "%s", take->names[i * 23 % take->marker_count]);
+    for (int i = 0; i < take->marker_count; i++)
+        assert_ok(sinew_markers_set_name(take, i, names[i], &error));
+    assert_int_equal(sinew_capture_create(s->rig, take, NULL, NULL, &capture, &error),
+                     SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "do not fit their positions"));
     sinew_markers_destroy(take);
 }
 
@@ -300,6 +436,9 @@ int test_maps(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_tell_landmarks_and_sides),
         cmocka_unit_test(named_takes_find_their_points_on_either_face),
+        cmocka_unit_test(markers_without_labels_and_other_subjects_are_left_out),
+        cmocka_unit_test(a_marker_that_the_neutral_misses_is_placed_all_the_same),
+        cmocka_unit_test(names_that_do_not_fit_positions_are_doubted_or_refused),
         cmocka_unit_test(a_take_that_lies_on_the_face_is_tied_as_it_is),
         cmocka_unit_test(markers_of_a_face_are_refused_by_a_rig_without_one),
         cmocka_unit_test(wrong_maps_are_recognised),
