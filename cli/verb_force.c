@@ -57,7 +57,8 @@ static const cli_option options[] = {
     {"--mass-time", CLI_NUMBER, "SECONDS",
      "Time in which the skin follows its forces (default 0.03).", 1e-6, 1e6, false},
     {"--velocity-kept", CLI_NUMBER, "FRACTION",
-     "Fraction of the velocity kept: 0 is overdamped, 1 undamped (default 0.5).", 0, 1, false},
+     "Fraction of the velocity kept over 1/60 s: 0 is overdamped, 1 undamped (default 0.5).", 0, 1,
+     false},
     {"--stretch-length", CLI_NUMBER, "FRACTION",
      "Smooth out stretches narrower than this fraction of the bounding-box diagonal (default "
      "0.005).",

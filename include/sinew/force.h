@@ -5,8 +5,9 @@
  *
  *   N x = M/h^2 (x_last + a h v_last) + B u + sum_k k F^T p(x),     N = M/h^2 + sum_k k F^T F
  *
- * an implicit step of length h; F x - p(x) are the strains of the skin: position, edge lengths, and
- * curvature rotated with the skin. N does not change, so it is factored once, and
+ * an implicit step of length h, a = velocity_kept^(h / SINEW_FORCE_DAMPING_TIME); F x - p(x) are
+ * the strains of the skin: position, edge lengths, and curvature rotated with the skin. N does not
+ * change, so it is factored once, and
  *
  *   x = Phi u + y,     Phi = N^-1 B (once),     y = N^-1 (everything but the command)
  *   u = argmin sum_i c_i |d_i - x_i|^2 + ridge s |u|^2 + smooth s |u - u_last|^2
@@ -62,6 +63,8 @@ extern "C" {
 #define SINEW_FORCE_CONTACT_MARGIN   0.1
 #define SINEW_FORCE_CONTACT_LENGTH   0.02
 #define SINEW_FORCE_FRICTION         0.3
+/* Seconds over which velocity_kept counts, whatever the frame rate. */
+#define SINEW_FORCE_DAMPING_TIME (1.0 / 60)
 /* Longest bends; stiffer skins do not come to rest on coarse meshes. Fraction of the bounding-box
  * diagonal. */
 #define SINEW_FORCE_MOST_BEND 0.1
@@ -101,7 +104,8 @@ typedef struct sinew_force_options {
     /* Time. */
     double frame_time;    /* seconds between frames, > 0 */
     int substeps;         /* per frame, >= 1 */
-    double velocity_kept; /* a in [0, 1]: 1 keeps all velocity, 0 is overdamped */
+    double velocity_kept; /* in [0, 1], over SINEW_FORCE_DAMPING_TIME: 1 keeps all velocity, 0 is
+                             overdamped; damping per second does not depend on frame_time */
     int relinearisations; /* per substep, >= 1 */
 
     /* The command. */

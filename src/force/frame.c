@@ -539,12 +539,20 @@ static sinew_status settle(sinew_force_state *s, const double *given, sinew_forc
     return SINEW_OK;
 }
 
+/* The fraction of the velocity that a step of h seconds keeps. Without forces velocity decays
+ * exponentially, by velocity_kept in every SINEW_FORCE_DAMPING_TIME, whatever h is: a constant
+ * fraction per step would double the damping, and the lag behind a moving command, with each
+ * doubling of the frame rate. */
+static double velocity_kept(const sinew_force_state *s, double h) {
+    return pow(s->settings.velocity_kept, h / SINEW_FORCE_DAMPING_TIME);
+}
+
 static sinew_status step(sinew_force_state *s, const double *given, sinew_force_frame_info *info,
                          sinew_error *error) {
     const sinew_force *force = s->force;
     int n = 3 * force->skin->vertex_count;
     double h = force->options.frame_time / force->options.substeps;
-    double reach = s->settings.velocity_kept * h;
+    double reach = velocity_kept(s, h) * h;
     memcpy(s->last, s->z, sizeof(double) * (size_t)n);
     for (int i = 0; i < n; i++) s->z[i] = s->predicted[i] = s->last[i] + reach * s->velocity[i];
     /* The prediction holds no command yet. */

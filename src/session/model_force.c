@@ -37,7 +37,8 @@ static const sinew_parameter parameters[] = {
     NUMBER(STRUCTURE, "mass_time", SINEW_FORCE_MASS_TIME, 1e-6, 1e6, "s",
            "Time in which the skin follows its forces."),
     NUMBER(NOTHING, "velocity_kept", SINEW_FORCE_VELOCITY_KEPT, 0, 1, "",
-           "Fraction of the velocity that is kept: 0 is overdamped, 1 undamped."),
+           "Fraction of the velocity kept over 1/60 s, at any frame rate: 0 is overdamped, 1 "
+           "undamped."),
     INTEGER(STRUCTURE, "substeps", SINEW_FORCE_SUBSTEPS, 1, 1000, "Time steps per frame."),
     INTEGER(NOTHING, "relinearisations", SINEW_FORCE_RELINEARISATIONS, 1, 1000,
             "Relinearizations per time step."),

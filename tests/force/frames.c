@@ -158,6 +158,42 @@ static void substeps_follow_the_same_motion(void **state) {
     sinew_rig_destroy(s.rig);
 }
 
+/* Largest distance, relative to the motion, between a ramp at this frame rate and at 480 Hz. */
+static double off_the_limit(int rate) {
+    enum { FINEST = 480, LENGTH = 30 }; /* Hz; 1/30 s */
+    static double limit[LENGTH + 1][3 * COUNT];
+    double x[3 * COUNT], worst = 0;
+    for (int run = 0; run < 2; run++) {
+        int fps = run ? rate : FINEST, each = fps / 30;
+        setting s = prepare();
+        s.options.frame_time = 1.0 / fps;
+        build(&s);
+        for (int f = 0; f <= LENGTH * each; f++) {
+            double t = fmin(fmax((double)f / fps - 0.1, 0) / 0.2, 1), u[TARGETS] = {0};
+            u[2] = t * t * (3 - 2 * t);
+            push(&s, u, x, NULL);
+            if (f % each > 0) continue;
+            if (run)
+                worst = fmax(worst, root_mean_square(x, limit[f / each], COUNT));
+            else
+                memcpy(limit[f / each], x, sizeof x);
+        }
+        release(&s);
+    }
+    setting s = prepare();
+    double size = root_mean_square(limit[LENGTH], s.rig->neutral->positions, COUNT);
+    sinew_rig_destroy(s.rig);
+    return worst / size;
+}
+
+static void the_motion_does_not_depend_on_the_frame_rate(void **state) {
+    (void)state;
+    double off[3] = {off_the_limit(30), off_the_limit(60), off_the_limit(120)};
+    assert_below(off[0], 0.15);
+    assert_below(off[1], 0.09);
+    assert_below(off[2], 0.05); /* implicit steps: the error falls with their length */
+}
+
 static void the_split_by_the_span_adds_up(void **state) {
     (void)state;
     setting s = prepare();
@@ -280,6 +316,7 @@ int test_frames(void) {
         cmocka_unit_test(without_stiffness_accelerations_replay_the_blendshape_clip),
         cmocka_unit_test(a_released_muscle_returns_smoothly),
         cmocka_unit_test(substeps_follow_the_same_motion),
+        cmocka_unit_test(the_motion_does_not_depend_on_the_frame_rate),
         cmocka_unit_test(the_split_by_the_span_adds_up),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(bad_options_are_named),
