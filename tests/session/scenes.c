@@ -16,7 +16,7 @@ const char *const test_scene_names[] = {"linear", "rotation", "spring", "frictio
 #define SWING                                                                                      \
     "\"curves\": {\"times\": [0, 0.5, 1.25, 2], \"values\": {\"bend120\": [0, 0.05, 0.02, 0.06]}}"
 #define TALK                                                                                       \
-    "\"curves\": {\"times\": [0, 0.4, 0.8, 1.3333333333], \"values\": {\"jawOpen\": [0, 1, 0.1, "  \
+    "\"curves\": {\"times\": [0, 0.4, 0.8, 1.3333333333], \"values\": {\"jawOpen\": [0, 1, 0, "    \
     "0.7], \"mouthSmileLeft\": [0.3, 0, 1, 0]}}"
 #define BALL                                                                                       \
     "\"obstacles\": [{\"shape\": \"sphere\", \"center\": [0, 0, 0], \"radius\": 0.3, \"motion\": " \
