@@ -74,6 +74,7 @@ static const struct {
     {"alare", WING},
     {"alar", WING},
     {"ala", WING},
+    {"tnose", NOSE | TIP},
     {"nose", NOSE},
     {"nos", NOSE},
     {"mouth", MOUTH},
@@ -95,6 +96,7 @@ static const struct {
     {"zygo", CHEEK},
     {"chin", CHIN},
     {"chn", CHIN},
+    {"ch", CHIN},
     {"pogonion", CHIN},
     {"gnathion", CHIN | DOWN},
     {"menton", CHIN | DOWN},
@@ -171,11 +173,16 @@ static int meaning_of(const char *text, size_t length) {
     return -1;
 }
 
+/* Without the subject's prefix. */
+static const char *base_of(const char *name) {
+    const char *colon = strrchr(name, ':');
+    return colon && colon[1] ? colon + 1 : name;
+}
+
 /* Runs of letters, cut where a capital follows a small letter. */
 static int meaning_of_name(const char *name) {
-    const char *colon = strrchr(name, ':');
     int all = 0;
-    if (colon && colon[1]) name = colon + 1;
+    name = base_of(name);
     while (*name) {
         char run[32];
         size_t length = 0;
@@ -229,8 +236,7 @@ static int landmark_of(int m, bool sided) {
     return -1;
 }
 
-sn_marker_name sn_marker_name_parse(const char *name) {
-    int m = meaning_of_name(name);
+static sn_marker_name name_of(int m) {
     bool left = m & LEFT && !(m & RIGHT), right = m & RIGHT && !(m & LEFT);
     sn_marker_name parsed = {landmark_of(m, left || right),
                              left    ? SINEW_SIDE_LEFT
@@ -241,6 +247,32 @@ sn_marker_name sn_marker_name_parse(const char *name) {
     if (m & (MOUTH | CHEEK | CHIN | JAW | BROW | EYE)) parsed.stable = false;
     if ((m & NOSE) && (m & HEAD)) parsed.stable = false; /* the head of the nose is its tip */
     return parsed;
+}
+
+sn_marker_name sn_marker_name_parse(const char *name) {
+    return name_of(meaning_of_name(name));
+}
+
+/* "LLIP" beside "ULIP" and without "RLIP" is the lower lip: the first or last letter of a name
+ * means lower, not left, when the take has the same name with an upper and none with a right. */
+static bool means_lower(const sinew_markers *take, int marker) {
+    const char *name = take->names[marker];
+    size_t length = strlen(name), start = (size_t)(base_of(name) - name);
+    for (int end = 0; end < 2 && length > start; end++) {
+        size_t at = end ? length - 1 : start;
+        bool upper = false, right = false;
+        if (tolower((unsigned char)name[at]) != 'l') continue;
+        for (int i = 0; i < take->marker_count; i++) {
+            const char *other = take->names[i];
+            if (strlen(other) != length || strncasecmp(other, name, at) != 0 ||
+                strcasecmp(other + at + 1, name + at + 1) != 0)
+                continue;
+            upper |= tolower((unsigned char)other[at]) == 'u';
+            right |= tolower((unsigned char)other[at]) == 'r';
+        }
+        if (upper && !right) return true;
+    }
+    return false;
 }
 
 /* ---- numbered layouts ------------------------------------------------------------------------ */
@@ -326,7 +358,9 @@ void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names) {
     const numbered *layout = take->marker_count ? layout_of(take, &first, &rows) : NULL;
     for (int i = 0; i < take->marker_count; i++) {
         if (!layout) {
-            names[i] = sn_marker_name_parse(take->names[i]);
+            int m = meaning_of_name(take->names[i]);
+            if ((m & LEFT) && means_lower(take, i)) m = (m & ~LEFT) | DOWN;
+            names[i] = name_of(m);
             continue;
         }
         names[i] = (sn_marker_name){-1, SINEW_SIDE_NONE, false};
@@ -339,11 +373,6 @@ void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names) {
 
 /* ---- one face of a recording ------------------------------------------------------------------
  */
-
-static const char *base_of(const char *name) {
-    const char *colon = strrchr(name, ':');
-    return colon && colon[1] ? colon + 1 : name;
-}
 
 /* As recording systems call what they could not label. */
 static bool has_label(const char *name) {

@@ -75,6 +75,24 @@ static void names_tell_landmarks_and_sides(void **state) {
     assert_false(sn_marker_name_parse("NoseHead").stable);
 }
 
+static void an_l_beside_a_u_is_lower_and_not_left(void **state) {
+    (void)state;
+    static const char *const names[] = {"ULIP", "LLIP", "A:LLID", "A:RLID", "A:ULID", "lip_u"};
+    sinew_error error;
+    sinew_markers *take;
+    sn_marker_name parsed[6];
+    assert_ok(sinew_markers_create(6, 1, &take, &error));
+    for (int i = 0; i < 6; i++) assert_ok(sinew_markers_set_name(take, i, names[i], &error));
+    sn_marker_names_of(take, parsed);
+    assert_int_equal(parsed[1].landmark, SINEW_LANDMARK_LIP_LOWER);
+    assert_int_equal(parsed[1].side, SINEW_SIDE_NONE);
+    assert_int_equal(parsed[2].side, SINEW_SIDE_LEFT); /* it has a right one */
+    assert_ok(sinew_markers_set_name(take, 0, "other", &error));
+    sn_marker_names_of(take, parsed);
+    assert_int_equal(parsed[1].side, SINEW_SIDE_LEFT);
+    sinew_markers_destroy(take);
+}
+
 /* The take turned, shifted and in other units. */
 static sinew_markers *elsewhere(const sinew_markers *take, int samples, double scale) {
     sinew_error error;
@@ -436,6 +454,7 @@ int test_maps(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_tell_landmarks_and_sides),
         cmocka_unit_test(named_takes_find_their_points_on_either_face),
+        cmocka_unit_test(an_l_beside_a_u_is_lower_and_not_left),
         cmocka_unit_test(markers_without_labels_and_other_subjects_are_left_out),
         cmocka_unit_test(a_marker_that_the_neutral_misses_is_placed_all_the_same),
         cmocka_unit_test(names_that_do_not_fit_positions_are_doubted_or_refused),
