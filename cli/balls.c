@@ -34,6 +34,24 @@ static void make_ball(double p[3 * BALL_VERTICES], int t[3 * BALL_TRIANGLES]) {
     }
 }
 
+/* The parts of the mesh, so that eyes and shells are drawn as such, and one for the balls. */
+static bool add_parts(const sinew_mesh *mesh, sinew_mesh *with) {
+    int parts = mesh->part_names && mesh->face_part ? mesh->part_count : 0;
+    with->part_names = CLI_NEW(char *, (size_t)parts + 1);
+    with->face_part = CLI_NEW(int, with->face_count);
+    if (!with->part_names || !with->face_part) return false;
+    for (int i = 0; i <= parts; i++) {
+        with->part_names[i] = cli_strdup(i < parts ? mesh->part_names[i] : "markers");
+        if (!with->part_names[i]) return false;
+        with->part_count = i + 1;
+    }
+    for (int f = 0; f < with->face_count; f++)
+        with->face_part[f] = f >= mesh->triangle_count ? parts
+                             : parts                   ? mesh->face_part[mesh->triangle_face[f]]
+                                                       : -1;
+    return true;
+}
+
 sinew_status cli_add_balls(cli_call *call, const sinew_mesh *mesh, const double *positions,
                            const float *old_colors, int count, const double *points,
                            const double *heat, double radius, sinew_mesh **with, float **colors) {
@@ -65,7 +83,11 @@ sinew_status cli_add_balls(cli_call *call, const sinew_mesh *mesh, const double 
         }
         status = sinew_mesh_create(vertices, x, triangles, NULL, t, with, &call->error);
     }
+    if (status == SINEW_OK && !add_parts(mesh, *with)) status = cli_no_memory(&call->error);
     sinew_free(x), sinew_free(t);
-    if (status != SINEW_OK) sinew_free(*colors), *colors = NULL;
+    if (status != SINEW_OK) {
+        sinew_mesh_destroy(*with), *with = NULL;
+        sinew_free(*colors), *colors = NULL;
+    }
     return status;
 }

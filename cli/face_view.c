@@ -86,12 +86,12 @@ static sinew_status marked(cli_call *call, const sinew_rig *rig, const sinew_ana
     return status;
 }
 
-static void find_front(const sinew_anatomy *anatomy, cli_face_view *view) {
+void cli_face_front(const sinew_anatomy *anatomy, bool *z_up, double *facing) {
     double left[3], up[3], front[3];
     if (!sinew_anatomy_axes(anatomy, left, up, front)) return;
-    view->z_up = fabs(up[2]) > fabs(up[1]);
-    double azimuth = atan2(front[0], view->z_up ? -front[1] : front[2]);
-    view->facing = 90 * rint(azimuth / (0.5 * 3.14159265358979323846));
+    *z_up = fabs(up[2]) > fabs(up[1]);
+    double azimuth = atan2(front[0], *z_up ? -front[1] : front[2]);
+    *facing = 90 * rint(azimuth / (0.5 * 3.14159265358979323846));
 }
 
 /* ---- what hides the face --------------------------------------------------------------------- */
@@ -279,7 +279,7 @@ sinew_status cli_face_view_create(cli_call *call, const sinew_rig *rig, const si
                                : landmarks(call, anatomy, &view->points);
     if (status == SINEW_OK && view->points) {
         size_t n = (size_t)sinew_anatomy_piece_count(anatomy);
-        find_front(anatomy, view);
+        cli_face_front(anatomy, &view->z_up, &view->facing);
         p.anatomy = anatomy, p.of = sinew_anatomy_pieces(anatomy);
         p.face = CLI_NEW(bool, n), p.loose = CLI_NEW(bool, n), p.covers = CLI_NEW(bool, n);
         if (!p.face || !p.loose || !p.covers) status = cli_no_memory(&call->error);

@@ -20,6 +20,9 @@ typedef struct cli_face_view {
  * the face; elevation as in pictures. */
 sinew_status cli_face_view_create(cli_call *call, const sinew_rig *rig, const sinew_markers *take,
                                   int count, const double *azimuths, cli_face_view *view);
+/* The way a face looks: its azimuth in degrees, a multiple of 90, and its up axis. Unchanged when
+ * no face was found. */
+void cli_face_front(const sinew_anatomy *anatomy, bool *z_up, double *facing);
 void cli_face_view_free(cli_face_view *view);
 
 /* x, y, z and radius of a sphere with the points in every frame, and a margin around them. */

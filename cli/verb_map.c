@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "balls.h"
+#include "face_view.h"
 #include "report.h"
 #include "verb.h"
 
@@ -21,7 +22,8 @@ static const cli_option options[] = {
     CLI_END,
 };
 
-static sinew_status draw(cli_call *call, const sinew_rig *rig, const sinew_capture *capture) {
+static sinew_status draw(cli_call *call, const sinew_rig *rig, const sinew_anatomy *anatomy,
+                         const sinew_capture *capture) {
     const sinew_marker_map *map = sinew_capture_map(capture);
     const sinew_mesh *mesh = rig->neutral;
     double *points = CLI_NEW(double, 4 * (size_t)map->count),
@@ -41,7 +43,10 @@ static sinew_status draw(cli_call *call, const sinew_rig *rig, const sinew_captu
                                      {.mesh = with, .colors = colors, .turn = 60}};
             sinew_render_options o;
             sinew_render_options_init(&o);
-            o.azimuth = 0, o.elevation = 0, o.ground = false;
+            o.azimuth = o.elevation = 0, o.ground = false;
+            bool z_up = false;
+            cli_face_front(anatomy, &z_up, &o.azimuth);
+            o.up = z_up ? 'z' : 'y';
             for (int k = 0; k < 3; k++) {
                 double low = INFINITY, high = -INFINITY;
                 for (int i = 0; i < map->count; i++)
@@ -60,7 +65,8 @@ static sinew_status draw(cli_call *call, const sinew_rig *rig, const sinew_captu
     return status;
 }
 
-static sinew_status report(cli_call *call, const sinew_rig *rig, const sinew_capture *capture) {
+static sinew_status report(cli_call *call, const sinew_rig *rig, const sinew_anatomy *anatomy,
+                           const sinew_capture *capture) {
     static const char *const sources[] = {"given", "vertex names", "position", "marker names",
                                           "arrangement"};
     sinew_capture_info info = {.size = sizeof info};
@@ -78,7 +84,7 @@ static sinew_status report(cli_call *call, const sinew_rig *rig, const sinew_cap
                                   "neutral_sample", info.neutral_sample, "doubtful", doubts));
     if (cli_given(call, "--map-out"))
         CLI_TRY(sinew_marker_map_write(cli_text(call, "--map-out"), map, &call->error));
-    if (cli_given(call, "--picture")) CLI_TRY(draw(call, rig, capture));
+    if (cli_given(call, "--picture")) CLI_TRY(draw(call, rig, anatomy, capture));
     cli_say(call, "%d of %d markers are on the face, by %s; %d in doubt; neutral sample %d",
             info.used, info.markers, sources[info.map_source], info.doubtful, info.neutral_sample);
     if (cli_given(call, "--map-out")) cli_say(call, "wrote %s", cli_text(call, "--map-out"));
@@ -96,6 +102,7 @@ static sinew_status run(cli_call *call) {
     sinew_markers *take = NULL;
     sinew_marker_map *map = NULL;
     sinew_capture *capture = NULL;
+    sinew_anatomy *anatomy = NULL;
     cli_report_input(call->report, file);
     sinew_status status =
         built_in ? sinew_sample_rig(cli_text(call, "--sample"), NULL, &rig, &call->error)
@@ -103,15 +110,18 @@ static sinew_status run(cli_call *call) {
     if (status == SINEW_OK) status = sinew_markers_read(file, &take, &call->error);
     if (status == SINEW_OK && cli_given(call, "--map"))
         status = sinew_marker_map_read(cli_text(call, "--map"), rig->neutral, &map, &call->error);
+    if (status == SINEW_OK)
+        status = sinew_anatomy_create(rig, call->monitor, &anatomy, &call->error);
     if (status == SINEW_OK) {
         sinew_capture_options chosen;
         sinew_capture_options_init(&chosen);
         chosen.neutral_sample = cli_integer(call, "--neutral-frame", -1);
-        chosen.map = map, chosen.retarget = true;
+        chosen.map = map, chosen.anatomy = anatomy, chosen.retarget = true;
         status = sinew_capture_create(rig, take, &chosen, call->monitor, &capture, &call->error);
     }
-    if (status == SINEW_OK) status = report(call, rig, capture);
+    if (status == SINEW_OK) status = report(call, rig, anatomy, capture);
     sinew_capture_destroy(capture);
+    sinew_anatomy_destroy(anatomy);
     sinew_marker_map_destroy(map);
     sinew_markers_destroy(take);
     sinew_rig_destroy(rig);

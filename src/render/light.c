@@ -39,7 +39,7 @@ static void complete_frame(sn_vec3 n, sn_vec3 *a, sn_vec3 *b) {
  * which is as much as light per vertex can resolve. */
 typedef struct shades {
     RTCDevice device;
-    RTCScene solid, hair; /* hair: NULL when there is none */
+    RTCScene solid, hair; /* hair: and markers; NULL when there are none */
     float *edge;          /* per vertex: length of its longest edge; NULL without hair */
 } shades;
 
@@ -77,7 +77,12 @@ static float visible(const shades *s, sn_vec3 from, double near, sn_vec3 axis, d
     return (float)free / (float)count;
 }
 
-/* The triangles that are hair, or those that are not. */
+static bool lies_on_skin(const sn_soup *soup, size_t triangle) {
+    int material = soup->material[triangle];
+    return material == SN_MATERIAL_HAIR || material == SN_MATERIAL_MARKER;
+}
+
+/* The triangles that lie on the skin, or those that do not. */
 static sinew_status build_scene(const sn_soup *soup, RTCDevice device, bool hair, int count,
                                 RTCScene *scene, sinew_error *error) {
     *scene = sn_embree()->rtcNewScene(device);
@@ -94,7 +99,7 @@ static sinew_status build_scene(const sn_soup *soup, RTCDevice device, bool hair
     for (size_t i = 0; i < 3 * (size_t)soup->vertex_count; i++)
         vertices[i] = (float)soup->positions[i];
     for (size_t t = 0; t < (size_t)soup->triangle_count; t++)
-        if ((soup->material[t] == SN_MATERIAL_HAIR) == hair)
+        if (lies_on_skin(soup, t) == hair)
             for (size_t k = 0; k < 3; k++) *triangles++ = (unsigned)soup->triangles[3 * t + k];
     sn_embree()->rtcCommitGeometry(geometry);
     sn_embree()->rtcAttachGeometry(*scene, geometry);
@@ -127,7 +132,7 @@ static sinew_status find_edges(const sn_soup *soup, float **edge, sinew_error *e
 
 static sinew_status make_shades(const sn_soup *soup, shades *s, sinew_error *error) {
     int hair = 0;
-    for (int t = 0; t < soup->triangle_count; t++) hair += soup->material[t] == SN_MATERIAL_HAIR;
+    for (int t = 0; t < soup->triangle_count; t++) hair += lies_on_skin(soup, (size_t)t);
     int solid = soup->triangle_count - hair;
     *s = (shades){0};
     SN_TRY(sn_embree_device(&s->device, error));

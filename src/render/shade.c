@@ -91,6 +91,9 @@ static void choose_material(sn_surface *surface, sn_material material, const flo
     case SN_MATERIAL_HAIR:
         surface->color = (sn_color){0.05f, 0.035f, 0.03f};
         break;
+    case SN_MATERIAL_MARKER:
+        surface->color = (sn_color){0.6f, 0.6f, 0.6f};
+        break;
     case SN_MATERIAL_GREY:
         surface->color = (sn_color){0.36f, 0.40f, 0.46f};
         break;

@@ -23,6 +23,7 @@ static sn_material material_of_part(const char *name) {
     if (mentions(name, "occlusion") || mentions(name, "lacrimal") || mentions(name, "eyeblend") ||
         mentions(name, "lash"))
         return SN_MATERIAL_NONE;
+    if (mentions(name, "marker")) return SN_MATERIAL_MARKER;
     if (mentions(name, "hair") || mentions(name, "eyebrow")) return SN_MATERIAL_HAIR;
     if (mentions(name, "sclera") || mentions(name, "iris") || mentions(name, "cornea"))
         return SN_MATERIAL_EYE;

@@ -12,9 +12,10 @@ typedef enum sn_material {
     SN_MATERIAL_TEETH,
     SN_MATERIAL_TONGUE,
     SN_MATERIAL_HAIR,
-    SN_MATERIAL_GREY,  /* obstacles */
-    SN_MATERIAL_PAINT, /* heat map: the vertex color alone */
-    SN_MATERIAL_NONE   /* helper surfaces that are not shown */
+    SN_MATERIAL_MARKER, /* balls on the skin: the vertex color alone */
+    SN_MATERIAL_GREY,   /* obstacles */
+    SN_MATERIAL_PAINT,  /* heat map: the vertex color alone */
+    SN_MATERIAL_NONE    /* helper surfaces that are not shown */
 } sn_material;
 
 typedef struct sn_soup {

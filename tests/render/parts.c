@@ -62,6 +62,7 @@ static void the_names_of_parts_choose_materials(void **state) {
         {"gums", SN_MATERIAL_TONGUE},    {"eye_occlusion", SN_MATERIAL_NONE},
         {"lacrimal", SN_MATERIAL_NONE},  {"eyeblend", SN_MATERIAL_NONE},
         {"eyelashes", SN_MATERIAL_NONE}, {"ey", SN_MATERIAL_SKIN},
+        {"markers", SN_MATERIAL_MARKER},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         face *f = calloc(1, sizeof *f);
@@ -238,6 +239,7 @@ static float light_below(const char *name, double size, double height) {
 static void a_brow_does_not_darken_the_skin_around_it(void **state) {
     (void)state;
     assert_close(light_below("eyebrow", 0.3, 0.05), 1, 0);
+    assert_close(light_below("markers", 0.3, 0.05), 1, 0);
     assert_true(light_below("cheek", 0.3, 0.05) < 0.1);
     assert_true(light_below("hair", 20, 2) < 0.1); /* a hat of hair does cast shadows */
 }
