@@ -105,8 +105,10 @@ static void find_looseness(const sinew_capture *c, double *looseness) {
     for (int m = 0; m < c->map->count; m++) {
         double sum = 0;
         if (c->index[m] < 0) continue;
-        int v = c->map->vertices[m];
-        if (v < 0) v = mesh->triangles[3 * (size_t)c->map->triangles[m]];
+        int v = c->map->vertices[m], nearest = 0;
+        for (int k = 1; k < 3; k++)
+            if (c->map->barycentric[3 * m + k] > c->map->barycentric[3 * m + nearest]) nearest = k;
+        if (v < 0) v = mesh->triangles[3 * c->map->triangles[m] + nearest];
         for (int k = 0; k < c->rig->target_count; k++) {
             const sinew_target *t = &c->rig->targets[k];
             int low = 0, high = t->count;

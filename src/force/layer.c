@@ -120,7 +120,12 @@ static sinew_status pull_far_parts(const sn_skin *skin, const sinew_mesh *mesh,
     if (!(h > 0)) return SINEW_OK;
     for (int i = 0; i < map->count; i++) {
         int parts = corners(mesh, map, i, vertex, vertex_weight);
-        for (int k = 0; k < parts; k++) far[vertex[k]] = 0;
+        /* measured from the marker: for one on a vertex it does not matter whose corner that is */
+        sn_vec3 point = {0, 0, 0};
+        for (int k = 0; k < parts; k++)
+            point = sn_add_scaled(point, vertex_weight[k], sn_at(skin->rest, vertex[k]));
+        for (int k = 0; k < parts; k++)
+            far[vertex[k]] = fmin(far[vertex[k]], sn_distance(point, sn_at(skin->rest, vertex[k])));
     }
     spread_along_edges(skin, 2 * h, far);
     double over = skin->diagonal / h, most = smoothing * over * over * over * over;

@@ -11,9 +11,9 @@
  * the frames that the same take gives as CSV. */
 
 enum { BLOCK = 512, PARAMETER_BLOCKS = 12, LABEL = 40, RESIDUAL = 2 };
-/* Meters: 0.2 mm, above the 0.17 mm measured between TRC and CSV, which round coordinates
- * differently; the face moves by 12.7 mm in these frames. */
-#define TOLERANCE 2e-4
+/* Meters: some units in the last place of the frames' single precision, to which C3D also rounds.
+ */
+#define TOLERANCE 1e-7
 
 static const char *folder;
 
@@ -163,8 +163,8 @@ static void c3d_and_trc_move_the_face_like_csv(void **state) {
     sinew_frames *frames[3];
     for (int i = 0; i < 3; i++) {
         char name[16];
-        expect_code(0, "sinew fit face --markers take.%s --layer --frames 30-59 --out %s.pc2",
-                    endings[i], endings[i]);
+        expect_code(0, "sinew fit face --markers take.%s --layer --fps 15 --out %s.pc2", endings[i],
+                    endings[i]);
         snprintf(name, sizeof name, "%s.pc2", endings[i]);
         frames[i] = frames_of(name);
         if (i > 0) {
@@ -176,10 +176,10 @@ static void c3d_and_trc_move_the_face_like_csv(void **state) {
     /* the take moves the face by far more */
     size_t n = 3 * (size_t)frames[0]->vertex_count;
     double motion = 0;
-    for (size_t i = 0; i < 30 * n; i++)
+    for (size_t i = 0; i < (size_t)frames[0]->frame_count * n; i++)
         motion = fmax(motion,
                       fabs((double)frames[0]->positions[i] - (double)frames[0]->positions[i % n]));
-    assert_true(motion > 20 * TOLERANCE);
+    assert_true(motion > 0.01);
     for (int i = 0; i < 3; i++) sinew_frames_destroy(frames[i]);
 }
 
