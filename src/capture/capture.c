@@ -37,8 +37,7 @@ void sn_capture_add_name(char list[SN_CAPTURE_NAMES_SIZE], const char *name) {
     strcat(list, name);
 }
 
-/* ---- one face ---------------------------------------------------------------------------------
- */
+/* ---- one face -------------------------------------------------------------------------------- */
 
 /* Markers without a label and those of other subjects are taken out of the take: they would disturb
  * the head motion, too. */

@@ -371,8 +371,7 @@ void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names) {
     }
 }
 
-/* ---- one face of a recording ------------------------------------------------------------------
- */
+/* ---- one face of a recording ----------------------------------------------------------------- */
 
 /* As recording systems call what they could not label. */
 static bool has_label(const char *name) {

@@ -14,7 +14,6 @@
 #include "force/contact.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -23,6 +22,7 @@
 #include "base/parallel.h"
 #include "base/status.h"
 #include "force/contact_release.h"
+#include "force/contact_state.h"
 
 /* Of the gap: what pairs may be short of it; and the change of a distance in one sweep at which the
  * sweeps stop: the worst pair then lacks less than a tenth, most a hundredth. */
@@ -40,66 +40,6 @@ enum { BAND = 64 };
 enum { MOST_TOUCHES = 8192 };
 /* Vertices that are displaced together, and pushes that displace them at a time. */
 enum { STRETCH = 256, PUSHES = 4 };
-
-typedef struct touch {
-    sn_contact_pair pair;
-    double weight[4];
-    sn_vec3 normal;
-    double gap;            /* to keep: smaller for pairs that are nearer at rest */
-    double force, needed;  /* l, and gap - c . x* */
-    bool sticks;           /* it has touched, and pulls while it parts */
-    bool pulls;            /* it does so in this frame */
-    double parted;         /* by how much it may part then */
-    double unstuck;        /* its force when nothing sticks */
-    double held_weight[4]; /* as it touched last */
-    sn_vec3 held_normal;
-} touch;
-
-/* The pairs once more, each figure in a separate row, filled up with zeros to whole blocks. */
-typedef struct touch_rows {
-    size_t width;  /* pairs, rounded up to whole blocks */
-    int *slot;     /* 4 rows: places of the vertices in the block */
-    float *weight; /* 4 rows; 0 at vertices that contact cannot move */
-    float *normal; /* 3 rows */
-    float *needed, *force, *before, *direction;
-    float *low;    /* least force: 0, or none for pairs that stick */
-    bool *idle;    /* well apart without a force */
-    float *matrix; /* W, BLOCK columns at a time, each of their rows together */
-    size_t capacity, matrix_capacity;
-} touch_rows;
-
-struct sn_force_contact {
-    const sn_contact_surface *surface;
-    const sn_skin *skin;
-    const sn_cholesky *factor;
-    sn_inverse_block *block, *own; /* own: NULL when the block is a region's */
-    sn_cholesky_work *solver;
-    sn_contact_work *work;
-    float *right;
-    double *goal, *at, *next; /* x*, the free shape reached so far, and the next one */
-    float *moved;             /* region: 3 rows of displacements per place in the block */
-    float *push;              /* the same for forces */
-    int *pushed;              /* region: places with a force */
-    float *band;              /* per thread: BAND numbers per place in the block */
-    size_t band_capacity;
-    bool *coupled; /* per LANES places: some of them touch */
-    size_t coupled_capacity;
-    int *asked; /* vertices to add to the block */
-    size_t asked_capacity;
-
-    touch *touches;
-    size_t touch_count, touch_capacity;
-    touch_rows rows;
-    int *stack;  /* vertex_count */
-    bool *nears; /* of the pairs found: new and too near */
-    size_t nears_capacity;
-    int *bucket; /* hash of pairs: index of a touch + 1, or 0 */
-    size_t bucket_count;
-    double stick;          /* opening up to which pairs that touched stay together; 0: none do */
-    bool pulls;            /* pairs that stick are solved for as such */
-    double *unstuck;       /* 3 per vertex: the shape in which nothing sticks */
-    atomic_bool cancelled; /* while pairs are searched or the matrix is filled */
-};
 
 sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn_skin *skin,
                                      const sn_cholesky *factor, sn_inverse_block *region,
@@ -135,11 +75,11 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
     return SINEW_OK;
 }
 
-static void free_rows(touch_rows *r) {
+static void free_rows(sn_touch_rows *r) {
     sn_free(r->slot), sn_free(r->weight), sn_free(r->before), sn_free(r->direction);
     sn_free(r->idle), sn_free(r->low), sn_free_aligned(r->normal);
     sn_free_aligned(r->needed), sn_free_aligned(r->force), sn_free_aligned(r->matrix);
-    *r = (touch_rows){0};
+    *r = (sn_touch_rows){0};
 }
 
 void sn_force_contact_destroy(sn_force_contact *c) {
@@ -167,7 +107,7 @@ void sn_force_contact_reset(sn_force_contact *c) {
 /* ---- the past -------------------------------------------------------------------------------- */
 
 /* The next frame needs the pair: it presses again, or sticks. */
-static bool lasts(const touch *t) {
+static bool lasts(const sn_touch *t) {
     return t->force != 0 || t->sticks;
 }
 
@@ -176,7 +116,7 @@ void sn_force_contact_pack(const sn_force_contact *c, sn_pack *pack) {
     for (size_t t = 0; t < c->touch_count; t++) kept += lasts(&c->touches[t]);
     sn_pack_int(pack, kept);
     for (size_t t = 0; t < c->touch_count; t++)
-        if (lasts(&c->touches[t])) sn_pack_array(pack, &c->touches[t], 1, sizeof(touch));
+        if (lasts(&c->touches[t])) sn_pack_array(pack, &c->touches[t], 1, sizeof(sn_touch));
 }
 
 sinew_status sn_force_contact_unpack(sn_force_contact *c, sn_unpack *unpack, sinew_error *error) {
@@ -184,7 +124,7 @@ sinew_status sn_force_contact_unpack(sn_force_contact *c, sn_unpack *unpack, sin
     if (count < 0) unpack->failed = true;
     if (unpack->failed) return sn_unpack_fail(unpack, error);
     if (!SN_RESERVE(c->touches, c->touch_capacity, (size_t)count)) return sn_no_memory(error);
-    for (int t = 0; t < count; t++) sn_unpack_into(unpack, &c->touches[t], 1, sizeof(touch));
+    for (int t = 0; t < count; t++) sn_unpack_into(unpack, &c->touches[t], 1, sizeof(sn_touch));
     c->touch_count = unpack->failed ? 0 : (size_t)count;
     return SINEW_OK;
 }
@@ -241,7 +181,7 @@ static sinew_status complete_block(sn_force_contact *c, sinew_error *error) {
 }
 
 static sinew_status make_rows(sn_force_contact *c, sinew_error *error) {
-    touch_rows *r = &c->rows;
+    sn_touch_rows *r = &c->rows;
     size_t count = c->touch_count;
     r->width = (count + BLOCK - 1) / BLOCK * BLOCK;
     if (r->width > r->capacity) {
@@ -274,14 +214,8 @@ static sinew_status make_rows(sn_force_contact *c, sinew_error *error) {
     return SINEW_OK;
 }
 
-static double along(const touch *t, const double *x) {
-    sn_vec3 sum = {0, 0, 0};
-    for (int i = 0; i < 4; i++) sum = sn_add_scaled(sum, t->weight[i], sn_at(x, t->pair.v[i]));
-    return sn_dot(sum, t->normal);
-}
-
 static void fill_rows(sn_force_contact *c) {
-    touch_rows *r = &c->rows;
+    sn_touch_rows *r = &c->rows;
     size_t count = c->touch_count, width = r->width;
     memset(r->needed, 0, sizeof(float) * width);
     memset(r->force, 0, sizeof(float) * width);
@@ -291,8 +225,8 @@ static void fill_rows(sn_force_contact *c) {
     memset(r->weight, 0, 4 * sizeof(float) * width);
     c->coupled[0] = true; /* what has no place reads the first one, with weight 0 */
     for (size_t p = 0; p < count; p++) {
-        touch *t = &c->touches[p];
-        t->needed = t->gap - along(t, c->goal);
+        sn_touch *t = &c->touches[p];
+        t->needed = t->gap - sn_touch_along(t, c->goal);
         if (c->pulls && t->pulls) t->needed += t->parted, r->low[p] = -INFINITY;
         r->needed[p] = (float)t->needed, r->force[p] = (float)t->force;
         if (r->low[p] == 0 && r->force[p] < 0) r->force[p] = 0; /* it has pulled */
@@ -334,7 +268,7 @@ static inline void transpose(lanes m[LANES]) {
 /* band[slot][p] = sum_i weight_p,i G[slot_p,i][slot]: what the vertices of the block do when pair
  * first + p presses; for those blocks of them that touch anything. */
 static void spread_band(const sn_force_contact *c, size_t first, size_t pairs, float *band) {
-    const touch_rows *r = &c->rows;
+    const sn_touch_rows *r = &c->rows;
     for (size_t from = 0; from < pairs; from += LANES)
         for (size_t s = 0; s < (size_t)c->block->count; s += LANES) {
             if (!c->coupled[s / LANES]) continue;
@@ -353,14 +287,14 @@ static void spread_band(const sn_force_contact *c, size_t first, size_t pairs, f
 }
 
 /* What pair q does to the block of pairs that p is in. */
-static inline float *entries_of(const touch_rows *r, size_t q, size_t p) {
+static inline float *entries_of(const sn_touch_rows *r, size_t q, size_t p) {
     return r->matrix + (p / BLOCK * r->width + q) * BLOCK;
 }
 
 /* Columns first .. first + BAND - 1 of W; band: room for BAND numbers per place in the block. Rows
  * that fill it up come out as zeros. */
 static void fill_band(const sn_force_contact *c, size_t first, float *band) {
-    const touch_rows *r = &c->rows;
+    const sn_touch_rows *r = &c->rows;
     size_t width = r->width, pairs = width - first < BAND ? width - first : BAND;
     const float *x = r->normal, *y = x + width, *z = y + width;
     spread_band(c, first, pairs, band);
@@ -430,7 +364,7 @@ static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
 
 /* sums := what all pairs do to those of the block that starts with pair p, the columns of W f. Four
  * pairs at a time do not wait for one another. */
-static void act_on_block(const touch_rows *r, size_t p, float sums[BLOCK]) {
+static void act_on_block(const sn_touch_rows *r, size_t p, float sums[BLOCK]) {
     const lanes *entries = (const lanes *)entries_of(r, 0, p);
     lanes part[4][2] = {{{0}}};
     for (size_t q = 0; q < r->width; q += 4)
@@ -445,7 +379,7 @@ static void act_on_block(const touch_rows *r, size_t p, float sums[BLOCK]) {
 /* One projected Gauss-Seidel sweep; returns the largest change of a pair's distance by its own
  * force. Pairs that were well apart without one are passed over, unless all are asked for. A block
  * of pairs starts from what all forces do to it, and is kept up to date as its own change. */
-static float sweep(touch_rows *r, bool all, float wide) {
+static float sweep(sn_touch_rows *r, bool all, float wide) {
     float most = 0, sums[BLOCK] __attribute__((aligned(64)));
     for (size_t first = 0; first < r->width; first += BLOCK) {
         act_on_block(r, first, sums);
@@ -468,7 +402,7 @@ static float sweep(touch_rows *r, bool all, float wide) {
 
 /* Sweeps, with the steps of the last ones added as conjugate gradients would while that helps. */
 static sinew_status press(sn_force_contact *c, sinew_error *error) {
-    touch_rows *r = &c->rows;
+    sn_touch_rows *r = &c->rows;
     size_t count = c->touch_count;
     float stop = (float)(SWEEP_STOP * c->surface->gap);
     float wide = (float)(IDLE * c->surface->gap);
@@ -524,7 +458,7 @@ static void displace(sn_force_contact *c, double *x) {
     size_t n = 3 * (size_t)c->surface->vertex_count;
     memset(c->right, 0, n * sizeof(float));
     for (size_t p = 0; p < c->touch_count; p++) {
-        const touch *t = &c->touches[p];
+        const sn_touch *t = &c->touches[p];
         for (int i = 0; t->force != 0 && i < 4; i++) {
             int v = t->pair.v[i];
             if (c->block->slot[v] < 0) continue;
@@ -577,7 +511,7 @@ static void displace_region(sn_force_contact *c, double *x) {
     memset(c->push, 0, 3 * count * sizeof(float));
     memset(c->moved, 0, 3 * count * sizeof(float));
     for (size_t p = 0; p < c->touch_count; p++) {
-        const touch *t = &c->touches[p];
+        const sn_touch *t = &c->touches[p];
         for (int i = 0; t->force != 0 && i < 4; i++) {
             int slot = c->block->slot[t->pair.v[i]];
             if (slot < 0) continue;
@@ -638,7 +572,7 @@ static sinew_status list_buckets(sn_force_contact *c, sinew_error *error) {
 
 /* Linearises the pair where it comes too near on the path from x0 to x, so that the normal points
  * to the side it came from, or at x. Says whether it is too near there. */
-static bool linearise(const double *x0, const double *x, touch *t) {
+static bool linearise(const double *x0, const double *x, sn_touch *t) {
     double weight[4], when = sn_contact_impact(&t->pair, x0, x, t->pair.reach);
     sn_vec3 normal;
     bool short_of = when < 1;
@@ -667,7 +601,7 @@ static void linearise_touches(void *context, sn_span span) {
     touch_loop *loop = context;
     int found = 0;
     SN_IN_SPAN(size_t, t, span) {
-        touch *one = &loop->c->touches[t];
+        sn_touch *one = &loop->c->touches[t];
         if (loop->c->pulls && one->pulls) continue; /* as it touched last */
         found += linearise(loop->x0, loop->x, one);
     }
@@ -681,9 +615,9 @@ static int linearise_all(sn_force_contact *c, const double *x0, const double *x)
     return atomic_load(&loop.found);
 }
 
-static touch new_touch(const sn_force_contact *c, const sn_contact_pair *pair) {
+static sn_touch new_touch(const sn_force_contact *c, const sn_contact_pair *pair) {
     double rest = sn_contact_rest_distance(c->surface, pair);
-    return (touch){.pair = *pair, .gap = fmin(c->surface->gap, rest)};
+    return (sn_touch){.pair = *pair, .gap = fmin(c->surface->gap, rest)};
 }
 
 typedef struct find_nears_loop {
@@ -706,7 +640,7 @@ static void find_nears(void *context, sn_span span) {
         if (atomic_load_explicit(&c->cancelled, memory_order_relaxed)) return;
         c->nears[i] = false;
         if (sn_contact_stays_apart(&pairs[i], x0, x, near) || *bucket_of(c, &pairs[i])) continue;
-        touch t = new_touch(c, &pairs[i]);
+        sn_touch t = new_touch(c, &pairs[i]);
         c->nears[i] = linearise(x0, x, &t);
     }
 }
@@ -757,10 +691,9 @@ static sinew_status advance(sn_force_contact *c, const double *x, sinew_error *e
     return SINEW_OK;
 }
 
-/* From the free shape x0 to the free shape next to c->goal. x: the goal. */
-static sinew_status find_free_shape(sn_force_contact *c, const double *x0, double *x,
-                                    sn_force_contact_info *info, const sinew_monitor *monitor,
-                                    sinew_error *error) {
+sinew_status sn_force_contact_find(sn_force_contact *c, const double *x0, double *x,
+                                   sn_force_contact_info *info, const sinew_monitor *monitor,
+                                   sinew_error *error) {
     *info = (sn_force_contact_info){.cut = 1};
     if (c->touch_count > 0) SN_TRY(press_apart(c, x, error));
     memcpy(c->at, x0, 3 * sizeof(double) * (size_t)c->surface->vertex_count);
@@ -774,7 +707,7 @@ static sinew_status find_free_shape(sn_force_contact *c, const double *x0, doubl
     }
     bool acts = false;
     for (size_t p = 0; p < c->touch_count; p++) {
-        const touch *t = &c->touches[p];
+        const sn_touch *t = &c->touches[p];
         info->pressing += t->force > 0 || (c->pulls && t->pulls);
         acts |= t->force != 0;
     }
@@ -785,63 +718,7 @@ static sinew_status find_free_shape(sn_force_contact *c, const double *x0, doubl
     return SINEW_OK;
 }
 
-/* ---- sticking -------------------------------------------------------------------------------- */
-
-/* What is left of the opening of a pair that would be `apart` without sticking: nothing up to the
- * length s, all of it from 2 s on, and smoothly between. It depends on the shape alone, not on the
- * time between frames. */
-static double share_parted(double apart, double s) {
-    double t = fmin(fmax(apart / s - 1, 0), 1);
-    return t * t * (3 - 2 * t);
-}
-
-/* Which pairs stick, from the shape x in which none does. Pairs are pulled back along the normal of
- * their last touch: skin may slide. Returns whether any pulls. */
-static bool find_sticking(sn_force_contact *c, const double *x) {
-    bool any = false;
-    for (size_t p = 0; p < c->touch_count; p++) {
-        touch *t = &c->touches[p];
-        double weight[4];
-        sn_vec3 normal;
-        t->unstuck = t->force;
-        if (t->force > 0) {
-            t->sticks = true, t->held_normal = t->normal;
-            memcpy(t->held_weight, t->weight, sizeof t->weight);
-        }
-        if (!t->sticks) continue;
-        double share =
-            share_parted(sn_contact_distance(&t->pair, x, weight, &normal) - t->gap, c->stick);
-        memcpy(t->weight, t->held_weight, sizeof t->weight), t->normal = t->held_normal;
-        double opening = along(t, x) - t->gap;
-        t->sticks = share < 1;
-        t->pulls = t->sticks && opening > t->gap, t->parted = share * opening;
-        any |= t->pulls;
-    }
-    return any;
-}
-
-static sinew_status pull_together(sn_force_contact *c, const double *x0, double *x,
-                                  sn_force_contact_info *info, const sinew_monitor *monitor,
-                                  sinew_error *error) {
-    size_t bytes = 3 * sizeof(double) * (size_t)c->surface->vertex_count;
-    sn_force_contact_info pulled;
-    if (!find_sticking(c, x)) return SINEW_OK;
-    memcpy(x, c->goal, bytes);
-    c->pulls = true;
-    sinew_status status = find_free_shape(c, x0, x, &pulled, monitor, error);
-    c->pulls = false;
-    for (size_t p = 0; p < c->touch_count; p++) c->touches[p].pulls = false;
-    /* the next frame starts from forces that press; it would not lose those that pull in a few
-     * sweeps */
-    for (size_t p = 0; p < c->touch_count; p++) c->touches[p].force = c->touches[p].unstuck;
-    SN_TRY(status);
-    if (pulled.released > 0) { /* it would tear the skin, and lets go */
-        memcpy(x, c->unstuck, bytes);
-        for (size_t p = 0; p < c->touch_count; p++) c->touches[p].sticks = false;
-    } else
-        *info = pulled;
-    return SINEW_OK;
-}
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, double *x,
                                     sn_force_contact_info *info, const sinew_monitor *monitor,
@@ -854,9 +731,9 @@ sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, doubl
         if (lasts(&c->touches[t])) c->touches[kept++] = c->touches[t];
     c->touch_count = kept;
     linearise_all(c, x0, x0);
-    SN_TRY(find_free_shape(c, x0, x, info, monitor, error));
+    SN_TRY(sn_force_contact_find(c, x0, x, info, monitor, error));
     memcpy(c->unstuck, x, bytes);
-    return c->stick > 0 ? pull_together(c, x0, x, info, monitor, error) : SINEW_OK;
+    return c->stick > 0 ? sn_force_contact_stick(c, x0, x, info, monitor, error) : SINEW_OK;
 }
 
 const double *sn_force_contact_unstuck(const sn_force_contact *c) {
@@ -868,7 +745,7 @@ const double *sn_force_contact_unstuck(const sn_force_contact *c) {
 void sn_force_contact_rub(const sn_force_contact *c, double friction, double h, double *velocity) {
     if (!(friction > 0)) return;
     for (size_t p = 0; p < c->touch_count; p++) {
-        const touch *t = &c->touches[p];
+        const sn_touch *t = &c->touches[p];
         if (!(t->force > 0)) continue;
         sn_vec3 slip = {0, 0, 0};
         double squares = 0;
@@ -894,7 +771,7 @@ int sn_force_contact_list(const sn_force_contact *c, const double *x, int capaci
                           sinew_contact *contacts) {
     int count = 0;
     for (size_t p = 0; p < c->touch_count && count < capacity; p++) {
-        const touch *t = &c->touches[p];
+        const sn_touch *t = &c->touches[p];
         if (!(t->force > 0)) continue;
         sinew_contact *out = &contacts[count++];
         sn_vec3 at = {0, 0, 0};
