@@ -103,6 +103,8 @@ static sinew_status read_faces(reader *r, const sn_fbx_model *model, int first_v
         !SN_RESERVE(r->face_part, r->part_capacity, (size_t)r->face_count + (size_t)p->count))
         return sn_no_memory(r->error);
     int begin = 0;
+    if (p->count > 0 && p->index[p->count - 1] >= 0) /* the last face ends with the list */
+        p->index[p->count - 1] = ~p->index[p->count - 1];
     for (int c = 0; c < p->count; c++) {
         int64_t vertex = p->index[c] < 0 ? ~p->index[c] : p->index[c];
         if (vertex >= vertex_count) {
@@ -124,7 +126,6 @@ static sinew_status read_faces(reader *r, const sn_fbx_model *model, int first_v
         }
         begin = c + 1;
     }
-    if (begin != p->count) return fail_mesh(r, model, "the last face does not end");
     return SINEW_OK;
 }
 
@@ -139,7 +140,8 @@ static const layer uv_layer = {"LayerElementUV", "UV", "UVIndex", 2};
 static const layer normal_layer = {"LayerElementNormal", "Normals", "NormalsIndex", 3};
 
 /* Appends the layer's values and, for every kept corner of the mesh, an index into them; -1 where
- * the layer has none. A layer that does not fit its mesh is left out, as viewers do. */
+ * the layer has none, or none that is finite. A layer that does not fit its mesh is left out, as
+ * viewers do. */
 static sinew_status read_layer(reader *r, const sn_fbx_model *model, const layer *l,
                                const polygons *p, bool *any, double **values, size_t *value_count,
                                size_t *value_capacity, int **corner, size_t *corner_capacity,
@@ -150,7 +152,7 @@ static sinew_status read_layer(reader *r, const sn_fbx_model *model, const layer
     double *found = NULL;
     int64_t *index = NULL;
     int count = 0, index_count = 0;
-    SN_TRY(sn_fbx_numbers(r->tree, sn_fbx_child(r->tree, node, l->values), &found, &count));
+    SN_TRY(sn_fbx_any_numbers(r->tree, sn_fbx_child(r->tree, node, l->values), &found, &count));
     sinew_status status =
         sn_fbx_integers(r->tree, sn_fbx_child(r->tree, node, l->index), &index, &index_count);
     int rows = count / l->width;
@@ -171,9 +173,12 @@ static sinew_status read_layer(reader *r, const sn_fbx_model *model, const layer
         if (p->index[c] < 0) face++;
         if (!p->kept[c]) continue;
         bool there = row >= 0 && row < rows;
+        for (int k = 0; there && k < l->width; k++) there = isfinite(found[row * l->width + k]);
         (*corner)[at++] = there ? (int)(*value_count + (size_t)row) : -1;
         *any |= there;
     }
+    for (int i = 0; i < rows * l->width; i++)
+        if (!isfinite(found[i])) found[i] = 0; /* which no corner refers to */
     if (status == SINEW_OK && rows > 0) {
         memcpy(*values + *value_count * (size_t)l->width, found,
                (size_t)rows * (size_t)l->width * sizeof(double));
@@ -211,10 +216,11 @@ static sinew_status read_shape(const reader *r, const sn_fbx_model *model, int v
     int64_t *index = NULL;
     double *delta = NULL;
     int index_count, delta_count;
-    SN_TRY(sn_fbx_integers(r->tree, sn_fbx_child(r->tree, shape->node, "Indexes"), &index,
-                           &index_count));
-    sinew_status status = sn_fbx_numbers(r->tree, sn_fbx_child(r->tree, shape->node, "Vertices"),
-                                         &delta, &delta_count);
+    int indexes = sn_fbx_child(r->tree, shape->node, "Indexes");
+    int vertices = sn_fbx_child(r->tree, shape->node, "Vertices");
+    if (indexes < 0 || vertices < 0) return SINEW_OK; /* it moves nothing */
+    SN_TRY(sn_fbx_integers(r->tree, indexes, &index, &index_count));
+    sinew_status status = sn_fbx_numbers(r->tree, vertices, &delta, &delta_count);
     char what[200];
     if (status == SINEW_OK && delta_count != 3 * (int64_t)index_count) {
         snprintf(what, sizeof what, "shape '%.*s' has %d vertices and %d coordinates",

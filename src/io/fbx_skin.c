@@ -93,7 +93,8 @@ static sinew_status add_cluster(const sn_fbx_scene *s, int cluster, const sn_fbx
     const sn_fbx_tree *t = &s->tree;
     int node = s->objects[cluster].node;
     const sn_fbx_model *bone = find_bone(s, cluster);
-    if (!bone || sn_fbx_child(t, node, "Indexes") < 0) return SINEW_OK;
+    if (!bone || sn_fbx_child(t, node, "Indexes") < 0 || sn_fbx_child(t, node, "Transform") < 0)
+        return SINEW_OK; /* it was not bound */
     sn_fbx_affine bound;
     SN_TRY(read_matrix(t, node, "Transform", &bound));
     sn_fbx_affine matrix = sn_fbx_compose(sn_fbx_compose(bone->world, bound), *geometric);

@@ -564,8 +564,8 @@ sinew_status sn_fbx_packed(const sn_fbx_tree *t, int node, char element, sn_fbx_
 }
 
 /* Exactly one of numbers and integers is wanted. */
-static sinew_status fetch(const sn_fbx_tree *t, int node, double **numbers, int64_t **integers,
-                          int *count) {
+static sinew_status fetch(const sn_fbx_tree *t, int node, bool finite, double **numbers,
+                          int64_t **integers, int *count) {
     if (numbers) *numbers = NULL;
     if (integers) *integers = NULL;
     const sn_fbx_value *values = number_values(t, node, count);
@@ -593,7 +593,7 @@ static sinew_status fetch(const sn_fbx_tree *t, int node, double **numbers, int6
             n[i] = packed ? load_integer(p, values->element, t->big_endian) : values[i].integer;
         else
             d[i] = packed ? load_number(p, values->element, t->big_endian) : values[i].number;
-        if (status == SINEW_OK && d && !isfinite(d[i]))
+        if (status == SINEW_OK && d && finite && !isfinite(d[i]))
             status = sn_fbx_fail(t, "%.*s: element %d is not a finite number", name_size, name, i);
     }
     sn_free(own);
@@ -609,9 +609,13 @@ static sinew_status fetch(const sn_fbx_tree *t, int node, double **numbers, int6
 }
 
 sinew_status sn_fbx_numbers(const sn_fbx_tree *tree, int node, double **numbers, int *count) {
-    return fetch(tree, node, numbers, NULL, count);
+    return fetch(tree, node, true, numbers, NULL, count);
+}
+
+sinew_status sn_fbx_any_numbers(const sn_fbx_tree *tree, int node, double **numbers, int *count) {
+    return fetch(tree, node, false, numbers, NULL, count);
 }
 
 sinew_status sn_fbx_integers(const sn_fbx_tree *tree, int node, int64_t **integers, int *count) {
-    return fetch(tree, node, NULL, integers, count);
+    return fetch(tree, node, true, NULL, integers, count);
 }

@@ -76,6 +76,8 @@ bool sn_fbx_text_is(const sn_fbx_value *value, const char *text);
 /* All numbers of a node as doubles or integers in a new array (release with sn_free); *count 0 and
  * NULL where the node (or -1) has none. Bad input: a value that is not a number, or not finite. */
 sinew_status sn_fbx_numbers(const sn_fbx_tree *tree, int node, double **numbers, int *count);
+/* The same, with numbers that are not finite. */
+sinew_status sn_fbx_any_numbers(const sn_fbx_tree *tree, int node, double **numbers, int *count);
 sinew_status sn_fbx_integers(const sn_fbx_tree *tree, int node, int64_t **integers, int *count);
 
 /* Packed numbers as they are in the file, little-endian and perhaps not aligned. */

@@ -363,11 +363,6 @@ static void bad_files_are_refused_by_element(void **state) {
                      " Vertices: *3 { a: 0,nan,0 }\n PolygonVertexIndex: *1 { a: -1 }\n}\n" MODEL,
                      "C: \"OO\",10,20\n"),
            "Vertices: element 1 is not a finite number");
-    refuse(FILE_7400("Geometry: 10, \"Geometry::\", \"Mesh\" {\n"
-                     " Vertices: *9 { a: 0,0,0,1,0,0,0,1,0 }\n"
-                     " PolygonVertexIndex: *3 { a: 0,1,2 }\n}\n" MODEL,
-                     "C: \"OO\",10,20\n"),
-           "the last face does not end");
     refuse(FILE_7400(TRIANGLE "Geometry: 11, \"Geometry::s\", \"Shape\" {\n"
                               " Indexes: *1 { a: 7 }\n Vertices: *3 { a: 1,0,0 }\n}\n" MODEL BLEND
                                   CHANNEL(31, "c", 0, "*1 { a: 100 }"),
@@ -376,6 +371,39 @@ static void bad_files_are_refused_by_element(void **state) {
     refuse(FILE_7400(TRIANGLE MODEL "Model: 21, \"Model::p\", \"Null\" { }\n",
                      "C: \"OO\",20,21\nC: \"OO\",21,20\nC: \"OO\",10,20\n"),
            "its own parent");
+}
+
+/* What does not matter for the shape must not keep a file from being read. */
+static void small_faults_are_forgiven(void **state) {
+    (void)state;
+    /* The last face ends with the list; one normal is not a number. */
+    sinew_mesh *mesh =
+        mesh_of(FILE_7400("Geometry: 10, \"Geometry::\", \"Mesh\" {\n"
+                          " Vertices: *12 { a: 0,0,0, 1,0,0, 0,1,0, 1,1,0 }\n"
+                          " PolygonVertexIndex: *6 { a: 0,1,-3, 1,3,2 }\n"
+                          " LayerElementNormal: 0 { MappingInformationType: \"ByVertice\"\n"
+                          "  ReferenceInformationType: \"Direct\"\n"
+                          "  Normals: *12 { a: 0,0,1, nan,0,1, 0,0,1, 0,0,1 } } }\n" MODEL,
+                          "C: \"OO\",10,20\n"));
+    assert_int_equal(mesh->face_count, 2);
+    assert_int_equal(mesh->face_vertices[5], 2);
+    assert_int_equal(mesh->corner_normal[1], -1);
+    assert_int_equal(mesh->corner_normal[0], 0);
+    for (int i = 0; i < 3 * mesh->normal_count; i++) assert_true(isfinite(mesh->normals[i]));
+    sinew_mesh_destroy(mesh);
+    /* A shape without indices moves nothing. */
+    sinew_error error;
+    sinew_rig *rig;
+    const char *text = FILE_7400(
+        TRIANGLE "Geometry: 11, \"Geometry::s\", \"Shape\" {\n"
+                 " Vertices: *3 { a: 1,0,0 }\n}\n" MODEL BLEND CHANNEL(31, "c", 0, "*1 { a: 100 }"),
+        WIRES "C: \"OO\",31,30\nC: \"OO\",11,31\n");
+    sn_source source = bytes_source(text, strlen(text), "test.fbx");
+    assert_ok(sn_fbx_read_rig(&source, &rig, &error));
+    assert_int_equal(rig->target_count, 1);
+    assert_int_equal(rig->targets[0].count, 0);
+    sinew_rig_destroy(rig);
+    bytes_source_free(&source);
 }
 
 /* ---- round trips ----------------------------------------------------------------------------- */
@@ -695,6 +723,7 @@ int test_fbx(void) {
         cmocka_unit_test(shown_meshes_are_subdivided_with_their_creases),
         cmocka_unit_test(boundaries_are_subdivided_by_their_rule),
         cmocka_unit_test(bad_files_are_refused_by_element),
+        cmocka_unit_test(small_faults_are_forgiven),
         cmocka_unit_test(instances_and_negative_scales_are_placed),
         cmocka_unit_test(meshes_of_all_sizes_are_read),
         cmocka_unit_test(commas_too_many_are_ignored),
