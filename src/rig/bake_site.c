@@ -107,7 +107,17 @@ static const sn_bake_meeting *find_probe(const sn_baker *b, int site, int *shift
     return best;
 }
 
-/* Slopes of the sliders that do not meet any other of the site alone. */
+static bool meet(const sn_baker *b, int x, int y) {
+    for (int i = 0; i < b->meeting_count; i++) {
+        const sn_bake_meeting *m = &b->meetings[i];
+        if ((m->slider[0] == x && m->slider[1] == y) || (m->slider[0] == y && m->slider[1] == x))
+            return true;
+    }
+    return false;
+}
+
+/* Slopes of the other sliders, unless they meet one of the two at another site: which of the sites
+ * crosses would be unknown. */
 static sinew_status add_others(sn_baker *b, int site, double *slopes, double *row) {
     int shifted;
     const sn_bake_meeting *m = find_probe(b, site, &shifted);
@@ -117,7 +127,7 @@ static sinew_status add_others(sn_baker *b, int site, double *slopes, double *ro
     row[full] = sn_bake_weight(&b->rig->sliders[full], 1);
     for (int s = 0; s < b->rig->slider_count; s++) {
         bool early = false, late = true;
-        if (slopes[s] != 0) continue;
+        if (slopes[s] != 0 || meet(b, s, full) || meet(b, s, moving)) continue;
         row[s] = sn_bake_weight(&b->rig->sliders[s], 1);
         sinew_status status = SINEW_OK;
         if (onset > SHIFT) {
