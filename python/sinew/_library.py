@@ -185,7 +185,7 @@ class BakeOptions(Structure):
     _name_ = "sinew_bake_options"
     _fields_ = [("size", c_uint32), ("max_targets", c_int), ("tolerance", c_double),
                 ("max_samples", c_int), ("row_count", c_int), ("rows", c_void_p),
-                ("style", c_int), _ROOM]
+                ("style", c_int), ("self_contact", c_bool), _ROOM]
 
 
 class BakeInfo(Structure):

@@ -30,11 +30,13 @@ class BakeReport:
 
 def bake(session: Session, *, max_targets: int = 40, tolerance: float = 1e-3, samples: int = 2400,
          clips: list[Curves] | None = None, style: str = "polynomials",
+         self_contact: bool = False,
          progress: Callable[[float, str], None] | None = None,
          cancelled: Callable[[], bool] | None = None) -> tuple[Rig, BakeReport]:
     """Bake the session's model into its rig: correctives that bring the linear blend close to the
     model. ``style`` is "polynomials", or "inbetweens" for programs that support only in-betweens
-    and products. ``cancelled`` is called now and then; :class:`Cancelled` is raised when it returns
+    and products. ``self_contact``: the model keeps the surface from intersecting itself; adds hinge
+    correctives where the linear blend would intersect. ``cancelled`` is called now and then; :class:`Cancelled` is raised when it returns
     True. Errors are fractions of the bounding-box diagonal on the samples that were
     fitted; measure other poses separately.
 
@@ -50,6 +52,7 @@ def bake(session: Session, *, max_targets: int = 40, tolerance: float = 1e-3, sa
     _init(byref(options))
     options.max_targets, options.tolerance, options.max_samples = max_targets, tolerance, samples
     options.style = ("polynomials", "inbetweens").index(style)
+    options.self_contact = self_contact
     sliders, vertices = len(rig.sliders), rig.vertex_count
     rows = []
     for clip in clips or []:

@@ -431,6 +431,50 @@ class Tools(unittest.TestCase):
                     found += weight * (rig.shape(name) - neutral)
                 self.assertLess(np.abs(found - linear.solve(weights).positions).max(), 1e-5)
 
+    def test_every_evaluator_knows_hinges(self):
+        flat = sinew.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+        rig = sinew.Rig(flat)
+        for name in ("close", "squint", "touch"):
+            rig.add_pose(name, [[0, 0, 1], [1, 0, 0], [0, 1, 0]])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rig")
+            rig.write(path)
+            with open(os.path.join(path, "rig.json"), encoding="utf-8") as file:
+                stored = json.load(file)
+            stored["sliders"] = [s for s in stored["sliders"] if s["name"] != "touch"]
+            stored["targets"][2] = {"name": "touch", "kind": "combination", "combine": "hinge",
+                                    "drivers": ["close", "squint"],
+                                    "terms": [[0.9, [0, 1]], [0.7, [1, 2]]]}
+            with open(os.path.join(path, "rig.json"), "w", encoding="utf-8") as file:
+                json.dump(stored, file)
+            rig = sinew.Rig.read(path)
+            table_path = os.path.join(folder, "drivers.json")
+            rig.write_drivers(table_path)
+            with open(table_path, encoding="utf-8") as file:
+                table = json.load(file)
+            rows = [{"close": c, "squint": s} for c in (0, 0.5, 1, 1.4) for s in (-1, 0.4, 1)]
+            linear = sinew.Session(rig=rig, model="linear")
+            wanted = [float(linear.solve(w).positions[0, 2]) - w["close"] - w["squint"]
+                      for w in rows]
+            self.assertEqual(min(abs(w) for w in wanted), 0)
+            self.assertAlmostEqual(max(wanted), 0.6, places=12)
+            spec = importlib.util.spec_from_file_location(
+                "drivers", os.path.join(ROOT, "examples", "drivers.py"))
+            drivers = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(drivers)
+            found = [drivers.evaluate(table, w)["touch"] for w in rows]
+            np.testing.assert_allclose(found, wanted, atol=1e-12)
+            if not shutil.which("node"):
+                return
+            module = os.path.join(folder, "drivers.mjs")
+            shutil.copy(os.path.join(ROOT, "examples", "drivers.js"), module)
+            script = (f"import {{ evaluate }} from {json.dumps('file://' + module)}\n"
+                      f"const table = {json.dumps(table)}, rows = {json.dumps(rows)}\n"
+                      "console.log(JSON.stringify(rows.map((w) => evaluate(table, w).touch)))")
+            answer = subprocess.run(["node", "--input-type=module", "-e", script], check=True,
+                                    capture_output=True, text=True)
+            np.testing.assert_allclose(json.loads(answer.stdout), wanted, atol=1e-12)
+
     def test_every_module_has_examples(self):
         for name in sorted(os.listdir(os.path.join(ROOT, "python", "sinew"))):
             if name.endswith(".py") and not name.startswith("_"):

@@ -16,7 +16,6 @@
 #include "rig/baker.h"
 
 enum {
-    CONTACT_SHARE = 4,     /* at most one in this many targets belongs to contact */
     TERMS_PER_TARGET = 16, /* functions that the shapes of a polynomial bake share */
     SAMPLES_PER_FUNCTION = 3
 };
@@ -278,7 +277,7 @@ static sinew_status find_fit(sn_baker *b, sinew_bake_info *found) {
     bool many = b->options->style == SINEW_BAKE_STYLE_POLYNOMIALS &&
                 b->rig->slider_count > SN_BAKE_MANY_SLIDERS;
     found->fitted_error = found->linear_error = linear_error(b);
-    SN_TRY(sn_bake_part_contact(b, b->options->max_targets / CONTACT_SHARE));
+    SN_TRY(sn_bake_part_contact(b, b->options->max_targets / SN_BAKE_CONTACT));
     SN_TRY(sn_bake_weigh(b));
     SN_TRY(many ? sn_bake_choose_all(b) : sn_bake_choose(b, most_functions(b)));
     return b->chosen_count > 0 ? sn_bake_fit(b, &found->fitted_worst, &found->fitted_error)

@@ -31,7 +31,8 @@
 enum { POWERS = 3 };
 #define RIDGE      1e-6 /* of the mean squared value of the functions */
 #define STEP       0.1  /* by which a shape grows */
-#define MOST_STEPS 10
+#define MOST_STEPS 6
+#define JUST_BEGUN 0.15 /* of the deepest contact */
 
 static double unit_of(const sn_baker *b, int sample, int slider) {
     double weight = b->weights[(size_t)sample * (size_t)b->rig->slider_count + (size_t)slider];
@@ -250,30 +251,44 @@ static sinew_status find_worse(sn_baker *b, int sample, double *pose, bool *wors
     return SINEW_OK;
 }
 
-static sinew_status enlarge(sn_baker *b, int index, double *pose) {
+/* Grows the shape of a site in steps as long as a step keeps further samples from crossing. Where
+ * contact has just begun, its size matters little and is not worth a gap elsewhere. */
+static sinew_status enlarge(sn_baker *b, int index, int *crossing, double *pose) {
     const sn_bake_site *site = &b->sites[index];
     float *shape = b->displacements + (size_t)(b->shape_count - b->site_count + index) * b->numbers;
-    int step = 0;
+    double deepest = 0, size = 1, best = 1;
+    int count = 0;
     for (int k = 0; k < b->sample_count; k++) {
-        if (!(hinge_of(b, site, k) > 0) || !belongs(b, site, k)) continue;
-        for (bool worse = true; worse;) {
-            SN_TRY(find_worse(b, k, pose, &worse));
-            if (worse && step == MOST_STEPS) break;
-            if (!worse) continue;
-            double more = (1 + STEP * (step + 1)) / (1 + STEP * step);
-            for (size_t c = 0; c < b->numbers; c++) shape[c] = (float)(more * (double)shape[c]);
-            step++;
-        }
+        if (!belongs(b, site, k)) continue;
+        crossing[count++] = k;
+        deepest = fmax(deepest, hinge_of(b, site, k));
     }
+    for (int step = 0; step <= MOST_STEPS && count > 0; step++) {
+        double next = 1 + STEP * step;
+        int left = 0;
+        for (size_t c = 0; c < b->numbers; c++) shape[c] = (float)(next / size * (double)shape[c]);
+        size = next;
+        for (int i = 0; i < count; i++) {
+            bool worse = false;
+            if (hinge_of(b, site, crossing[i]) > JUST_BEGUN * deepest)
+                SN_TRY(find_worse(b, crossing[i], pose, &worse));
+            if (worse) crossing[left++] = crossing[i];
+        }
+        if (left < count) best = size;
+        count = left;
+    }
+    for (size_t c = 0; c < b->numbers; c++) shape[c] = (float)(best / size * (double)shape[c]);
     return SINEW_OK;
 }
 
 sinew_status sn_bake_add_contact(sn_baker *b) {
     if (b->site_count == 0) return SINEW_OK;
     double *left = SN_NEW(double, b->numbers), *sum = SN_NEW(double, b->numbers);
-    sinew_status status = left && sum ? SINEW_OK : sn_no_memory(b->error);
+    int *crossing = SN_NEW(int, b->sample_count);
+    sinew_status status = left && sum && crossing ? SINEW_OK : sn_no_memory(b->error);
     if (status == SINEW_OK) status = append(b, left, sum);
-    for (int i = 0; status == SINEW_OK && i < b->site_count; i++) status = enlarge(b, i, left);
-    sn_free(left), sn_free(sum);
+    for (int i = 0; status == SINEW_OK && i < b->site_count; i++)
+        status = enlarge(b, i, crossing, left);
+    sn_free(left), sn_free(sum), sn_free(crossing);
     return status;
 }

@@ -162,15 +162,6 @@ typedef struct search {
     bool *crossed; /* per vertex: of a triangle that crosses another */
 } search;
 
-/* Of `moving`, with `full` at 1. */
-static sinew_status find_onset(search *s, int full, int moving, double *onset) {
-    const sinew_slider *sliders = s->b->rig->sliders;
-    s->row[full] = sn_bake_weight(&sliders[full], 1);
-    sinew_status status = sn_bake_onset(s->b, s->row, moving, 0, 1, onset);
-    s->row[full] = sliders[full].rest;
-    return status;
-}
-
 static void join_sites(sn_baker *b, int from, int to) {
     for (int i = 0; i < b->meeting_count; i++)
         if (b->meetings[i].site == from) b->meetings[i].site = to;
@@ -208,7 +199,7 @@ static sinew_status add_meeting(search *s, int x, int y, const int *pairs, int c
         return sn_no_memory(b->error);
     int own = b->meeting_count++;
     sn_bake_meeting *m = &b->meetings[own];
-    *m = (sn_bake_meeting){.slider = {x, y}, .site = own};
+    *m = (sn_bake_meeting){.slider = {x, y}, .site = own, .crossed = count};
     for (size_t i = 0; i < 2 * (size_t)count; i++) {
         int *owner = &s->owner[pairs[i]];
         if (*owner > 0)
@@ -216,8 +207,7 @@ static sinew_status add_meeting(search *s, int x, int y, const int *pairs, int c
         else
             *owner = own + 1;
     }
-    SN_TRY(find_onset(s, y, x, &m->onset[0]));
-    return find_onset(s, x, y, &m->onset[1]);
+    return SINEW_OK;
 }
 
 static sinew_status test_pairs(search *s, sn_slider_pair **pairs, int *count) {
@@ -244,7 +234,7 @@ static sinew_status test_pairs(search *s, sn_slider_pair **pairs, int *count) {
                 at = (*count)++;
                 (*pairs)[at] = (sn_slider_pair){.a = x, .b = y};
             }
-            (*pairs)[at].meets = true;
+            b->meetings[b->meeting_count - 1].pair = at;
         }
     return SINEW_OK;
 }

@@ -25,6 +25,7 @@ enum {
     MOST_DISTANT = 2000, /* pairs that hardly interact, on a face */
     PAIR_SHARE = 45,     /* per cent of the samples up to which pairs are sampled once … */
     PLANNED_SHARE = 65,  /* … and the strongest of them again */
+    SITES_PER_SHAPE = 2, /* some turn out to move nothing */
     SITE_SAMPLES = 8,    /* of a site, and two for each of its sliders */
     SITE_TRIES = 2000,
     MOST_DRAWS = 4 /* of poses of many sliders, of which those that meet are left out */
@@ -433,7 +434,10 @@ static sinew_status add_pairs(sn_baker *b, const int *half, const double *expect
     SN_TRY(sn_bake_pairs(b->rig, &pairs, &count, b->error));
     sinew_status status = SINEW_OK;
     if (b->options->self_contact) status = sn_bake_find_meeting(b, &pairs, &count);
-    if (status == SINEW_OK) status = sn_bake_find_sites(b);
+    if (status == SINEW_OK)
+        status = sn_bake_find_sites(b, SITES_PER_SHAPE * b->options->max_targets / SN_BAKE_CONTACT);
+    for (int i = 0; status == SINEW_OK && i < b->meeting_count; i++)
+        pairs[b->meetings[i].pair].meets = true;
     if (status == SINEW_OK) status = sample_pairs(b, half, pairs, &count, row);
     bool polynomials = b->options->style == SINEW_BAKE_STYLE_POLYNOMIALS;
     if (status == SINEW_OK && polynomials) status = add_polynomials(b, pairs, count);

@@ -16,15 +16,45 @@
  * of the lips. With a meeting at (1, onset) it shifts the onset, and its slope is that of the
  * shifted slider times the shift. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "rig/baker.h"
 
-enum { SWEEPS = 200 };
+enum { SWEEPS = 200, MOST_MEETINGS = 16 /* of a site; its other sliders are found later */ };
 #define MISFIT 0.1    /* of an equation c.u = 1 */
 #define SHIFT  0.0625 /* of an onset that counts */
+
+static int by_crossed(const void *x, const void *y) {
+    const sn_bake_meeting *p = x, *q = y;
+    if (p->crossed != q->crossed) return p->crossed > q->crossed ? -1 : 1;
+    return p->pair - q->pair;
+}
+
+/* Keeps the sites that cross most, and of each the meetings that do. Real heads have hundreds of
+ * meetings, most of them of a few triangles in the corners of the mouth. */
+static void prune(sn_baker *b, int limit) {
+    int kept = 0, sites = 0;
+    if (b->meeting_count > 0)
+        qsort(b->meetings, (size_t)b->meeting_count, sizeof *b->meetings, by_crossed);
+    for (int i = 0; i < b->meeting_count; i++) {
+        int same = 0;
+        for (int k = 0; k < kept; k++) same += b->meetings[k].site == b->meetings[i].site;
+        if (same == MOST_MEETINGS || (same == 0 && sites == limit)) continue;
+        sites += same == 0;
+        b->meetings[kept++] = b->meetings[i];
+    }
+    b->meeting_count = kept;
+}
+
+/* Of the slider `which` of a meeting, with the other at full. */
+static sinew_status find_onset(sn_baker *b, sn_bake_meeting *m, int which, double *row) {
+    sinew_rig_rest_weights(b->rig, row);
+    row[m->slider[!which]] = sn_bake_weight(&b->rig->sliders[m->slider[!which]], 1);
+    return sn_bake_onset(b, row, m->slider[which], 0, 1, &m->onset[which]);
+}
 
 double sn_bake_hinge(const sn_baker *b, const double *slopes, const double *weights) {
     double sum = 0;
@@ -149,9 +179,8 @@ static sinew_status add_others(sn_baker *b, int site, double *slopes, double *ro
     return SINEW_OK;
 }
 
-sinew_status sn_bake_find_sites(sn_baker *b) {
-    /* Names of sites, from those of the meetings to 0, 1, ... */
-    int next = b->meeting_count;
+/* From the sites of the meetings to b->sites, split where needed and named 0, 1, ... */
+static sinew_status list_sites(sn_baker *b, int next) {
     for (int i = 0; i < b->meeting_count; i++) {
         int old = b->meetings[i].site;
         if (old < 0) continue;
@@ -171,8 +200,17 @@ sinew_status sn_bake_find_sites(sn_baker *b) {
         }
     }
     for (int i = 0; i < b->meeting_count; i++) b->meetings[i].site = -1 - b->meetings[i].site;
+    return SINEW_OK;
+}
+
+sinew_status sn_bake_find_sites(sn_baker *b, int limit) {
     double *row = SN_NEW(double, b->rig->slider_count);
     sinew_status status = row ? SINEW_OK : sn_no_memory(b->error);
+    int found = b->meeting_count;
+    prune(b, limit);
+    for (int i = 0; status == SINEW_OK && i < 2 * b->meeting_count; i++)
+        status = find_onset(b, &b->meetings[i / 2], i % 2, row);
+    if (status == SINEW_OK) status = list_sites(b, found);
     for (int i = 0; status == SINEW_OK && i < b->site_count; i++)
         status = add_others(b, i, b->sites[i].slopes, row);
     sn_free(row);

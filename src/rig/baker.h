@@ -15,6 +15,7 @@
 
 enum {
     SN_BAKE_FACTORS = SINEW_TERM_FACTORS,
+    SN_BAKE_CONTACT = 4, /* at most one in this many targets belongs to contact */
     SN_BAKE_FINEST = 32, /* knots and samples of a slider are at least 1/32 apart */
 };
 #define SN_BAKE_INVISIBLE 0.1 /* of the error to mend: displacements below are dropped */
@@ -37,6 +38,8 @@ typedef struct sn_bake_function {
 /* Two sliders that meet: their linear blend intersects itself, though neither alone does. */
 typedef struct sn_bake_meeting {
     int slider[2];
+    int pair;        /* its index among the pairs of sliders */
+    int crossed;     /* pairs of triangles that intersect with both at full */
     double onset[2]; /* of each slider, with the other at full: where the intersection begins */
     int site;
 } sn_bake_meeting;
@@ -93,8 +96,8 @@ sinew_status sn_bake_take_samples(sn_baker *b);
 sinew_status sn_bake_add_function(sn_baker *b, const sn_bake_function *f);
 double sn_bake_evaluate(const sn_baker *b, const sn_bake_function *f, const double *weights);
 
-/* bake_meet.c: sets `meets` of the pairs, adds those that meet without moving the same vertices,
- * and lists all in b->meetings; those that share a triangle have the same site. Then whether
+/* bake_meet.c: lists the pairs that meet in b->meetings, and adds to `pairs` those of them that do
+ * not move the same vertices; meetings that share a triangle have the same site. Then whether
  * positions, or the blend of a pose, intersect where neither the neutral nor a slider alone does.
  */
 sinew_status sn_bake_find_meeting(sn_baker *b, sn_slider_pair **pairs, int *count);
@@ -105,8 +108,9 @@ sinew_status sn_bake_meets(sn_baker *b, const double *weights, bool *meets);
 sinew_status sn_bake_onset(sn_baker *b, double *row, int slider, double low, double high,
                            double *onset);
 
-/* bake_site.c: the sites of the meetings, and the value of a hinge. */
-sinew_status sn_bake_find_sites(sn_baker *b);
+/* bake_site.c: the sites of the meetings, at most about `limit`, without those that hardly cross;
+ * and the value of a hinge. */
+sinew_status sn_bake_find_sites(sn_baker *b, int limit);
 double sn_bake_hinge(const sn_baker *b, const double *slopes, const double *weights);
 
 /* bake_choose.c: the Gram matrix of the samples, once; then at most `limit` functions, or all. */
