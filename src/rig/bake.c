@@ -37,7 +37,7 @@ static void release(sn_baker *b) {
     sn_free(b->functions), sn_free(b->chosen), sn_free(b->basis), sn_free(b->displacements);
     sn_free(b->weights), sn_free(b->residuals), sn_free(b->positions), sn_free(b->blend);
     sn_free(b->gram), sn_free(b->scale), sn_free(b->coefficients);
-    for (int i = 0; i < b->site_count; i++) sn_free(b->sites[i].slopes), sn_free(b->sites[i].shape);
+    for (int i = 0; i < b->site_count; i++) sn_bake_site_free(&b->sites[i]);
     sn_free(b->known), sn_free(b->meetings), sn_free(b->sites);
     sinew_linear_destroy(b->linear);
 }

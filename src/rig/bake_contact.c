@@ -16,6 +16,8 @@
  *
  *   h = sum_k phi_k l_k / sum_k phi_k^2
  *
+ * and, in turn with it, the slopes of phi that fit the samples best.
+ *
  * Least squares miss one sample by as much as they overdo another, and where they miss, surfaces
  * cross. Each shape therefore grows until none of its samples crosses, except for those in which
  * the model crosses too. */
@@ -28,11 +30,12 @@
 #include "base/status.h"
 #include "rig/baker.h"
 
-enum { POWERS = 3 };
-#define RIDGE      1e-6 /* of the mean squared value of the functions */
-#define STEP       0.1  /* by which a shape grows */
-#define MOST_STEPS 6
-#define JUST_BEGUN 0.15 /* of the deepest contact */
+enum { POWERS = 3, ROUNDS = 3 };
+#define SLOPE_RANGE 0.5  /* of a slope that samples may change */
+#define RIDGE       1e-6 /* of the mean squared value of the functions */
+#define STEP        0.1  /* by which a shape grows */
+#define MOST_STEPS  6
+#define JUST_BEGUN  0.15 /* of the deepest contact */
 
 static double unit_of(const sn_baker *b, int sample, int slider) {
     double weight = b->weights[(size_t)sample * (size_t)b->rig->slider_count + (size_t)slider];
@@ -41,6 +44,11 @@ static double unit_of(const sn_baker *b, int sample, int slider) {
 
 static double hinge_of(const sn_baker *b, const sn_bake_site *site, int sample) {
     return sn_bake_hinge(b, site->slopes,
+                         b->weights + (size_t)sample * (size_t)b->rig->slider_count);
+}
+
+static double fitted_hinge(const sn_baker *b, const sn_bake_site *site, int sample) {
+    return sn_bake_hinge(b, site->fitted,
                          b->weights + (size_t)sample * (size_t)b->rig->slider_count);
 }
 
@@ -147,8 +155,7 @@ sinew_status sn_bake_part_contact(sn_baker *b, int limit) {
     int kept = 0;
     double least = SN_BAKE_INVISIBLE * b->options->tolerance * b->diagonal;
     while (kept < b->site_count && kept < limit && b->sites[kept].size > least) kept++;
-    for (; b->site_count > kept; b->site_count--)
-        sn_free(b->sites[b->site_count - 1].slopes), sn_free(b->sites[b->site_count - 1].shape);
+    for (; b->site_count > kept; b->site_count--) sn_bake_site_free(&b->sites[b->site_count - 1]);
     for (int i = 0; i < kept; i++)
         for (int k = 0; k < b->sample_count; k++) {
             float phi = (float)hinge_of(b, &b->sites[i], k);
@@ -177,22 +184,69 @@ static void add_shapes(const sn_baker *b, int sample, double sign, double *resul
     }
 }
 
-/* The final shape of a site, from what the other shapes leave of its samples. */
-static void refine(const sn_baker *b, const sn_bake_site *site, double *left, double *sum,
-                   float *shape) {
-    double square = 0;
+/* What the shapes of the fit leave of a sample, contact included: *phi times the shape of the site
+ * should explain it. Whether the sample tells anything about the site. */
+static bool find_left(const sn_baker *b, const sn_bake_site *site, int sample, double *left,
+                      double *phi) {
+    *phi = fitted_hinge(b, site, sample);
+    double taken = hinge_of(b, site, sample);
+    if (!(*phi > 0 || taken > 0) || !belongs(b, site, sample)) return false;
+    const float *r = b->residuals + (size_t)sample * b->numbers;
+    for (size_t c = 0; c < b->numbers; c++)
+        left[c] = (double)r[c] / b->scale[sample] + taken * (double)site->shape[c];
+    add_shapes(b, sample, -1, left);
+    return true;
+}
+
+/* h = sum phi l / sum phi^2 */
+static void find_shape(const sn_baker *b, const sn_bake_site *site, double *left, double *sum,
+                       float *shape) {
+    double square = 0, phi;
     memset(sum, 0, b->numbers * sizeof *sum);
     for (int k = 0; k < b->sample_count; k++) {
-        double phi = hinge_of(b, site, k);
-        if (!(phi > 0) || !belongs(b, site, k)) continue;
-        const float *r = b->residuals + (size_t)k * b->numbers;
-        for (size_t c = 0; c < b->numbers; c++)
-            left[c] = (double)r[c] / b->scale[k] + phi * (double)site->shape[c];
-        add_shapes(b, k, -1, left);
+        if (!find_left(b, site, k, left, &phi)) continue;
         for (size_t c = 0; c < b->numbers; c++) sum[c] += phi * left[c];
         square += phi * phi;
     }
     for (size_t c = 0; c < b->numbers; c++) shape[c] = (float)(square > 0 ? sum[c] / square : 0);
+}
+
+/* Where the hinge is on, the samples tell more of a slope than the onset does: a slider may press
+ * the surfaces together at other vertices than those that meet first. With a_k = l_k.h / h.h, each
+ * slope in turn becomes the minimum of sum (a_k - phi_k)^2, not far from where it was. */
+static void fit_slopes(const sn_baker *b, sn_bake_site *site, const float *shape, double *left,
+                       double *activation) {
+    double square = 0, phi;
+    for (size_t c = 0; c < b->numbers; c++) square += (double)shape[c] * shape[c];
+    if (!(square > 0)) return;
+    for (int k = 0; k < b->sample_count; k++) {
+        activation[k] = NAN;
+        if (!find_left(b, site, k, left, &phi)) continue;
+        activation[k] = 0;
+        for (size_t c = 0; c < b->numbers; c++) activation[k] += left[c] * (double)shape[c];
+        activation[k] /= square;
+    }
+    for (int s = 0; s < b->rig->slider_count; s++) {
+        double along = 0, own = 0, from = site->slopes[s];
+        for (int k = 0; from != 0 && k < b->sample_count; k++) {
+            phi = isnan(activation[k]) ? 0 : fitted_hinge(b, site, k);
+            if (!(phi > 0)) continue;
+            along += unit_of(b, k, s) * (activation[k] - phi);
+            own += unit_of(b, k, s) * unit_of(b, k, s);
+        }
+        if (!(own > 0)) continue;
+        double low = from - SLOPE_RANGE * fabs(from), high = from + SLOPE_RANGE * fabs(from);
+        site->fitted[s] = fmin(fmin(fmax(site->fitted[s] + along / own, low), high), 1);
+    }
+}
+
+static void refine(const sn_baker *b, sn_bake_site *site, double *left, double *sum,
+                   double *activation, float *shape) {
+    find_shape(b, site, left, sum, shape);
+    for (int round = 0; round < ROUNDS; round++) {
+        fit_slopes(b, site, shape, left, activation);
+        find_shape(b, site, left, sum, shape);
+    }
 }
 
 /* Room for a shape per site, each with a function of its own. */
@@ -215,15 +269,15 @@ static sinew_status grow(sn_baker *b) {
     return SINEW_OK;
 }
 
-static sinew_status append(sn_baker *b, double *left, double *sum) {
+static sinew_status append(sn_baker *b, double *left, double *sum, double *activation) {
     SN_TRY(grow(b));
     for (int i = 0; i < b->site_count; i++) {
-        sn_bake_function f = {.kind = SN_BAKE_HINGE, .slopes = b->sites[i].slopes, .own = 1};
+        sn_bake_function f = {.kind = SN_BAKE_HINGE, .slopes = b->sites[i].fitted, .own = 1};
         b->chosen[b->chosen_count++] = b->function_count;
         SN_TRY(sn_bake_add_function(b, &f));
     }
     for (int i = 0; i < b->site_count; i++)
-        refine(b, &b->sites[i], left, sum,
+        refine(b, &b->sites[i], left, sum, activation,
                b->displacements + (size_t)(b->shape_count + i) * b->numbers);
     b->shape_count += b->site_count;
     b->hinge_count = b->site_count;
@@ -261,7 +315,7 @@ static sinew_status enlarge(sn_baker *b, int index, int *crossing, double *pose)
     for (int k = 0; k < b->sample_count; k++) {
         if (!belongs(b, site, k)) continue;
         crossing[count++] = k;
-        deepest = fmax(deepest, hinge_of(b, site, k));
+        deepest = fmax(deepest, fitted_hinge(b, site, k));
     }
     for (int step = 0; step <= MOST_STEPS && count > 0; step++) {
         double next = 1 + STEP * step;
@@ -270,7 +324,7 @@ static sinew_status enlarge(sn_baker *b, int index, int *crossing, double *pose)
         size = next;
         for (int i = 0; i < count; i++) {
             bool worse = false;
-            if (hinge_of(b, site, crossing[i]) > JUST_BEGUN * deepest)
+            if (fitted_hinge(b, site, crossing[i]) > JUST_BEGUN * deepest)
                 SN_TRY(find_worse(b, crossing[i], pose, &worse));
             if (worse) crossing[left++] = crossing[i];
         }
@@ -284,11 +338,12 @@ static sinew_status enlarge(sn_baker *b, int index, int *crossing, double *pose)
 sinew_status sn_bake_add_contact(sn_baker *b) {
     if (b->site_count == 0) return SINEW_OK;
     double *left = SN_NEW(double, b->numbers), *sum = SN_NEW(double, b->numbers);
+    double *activation = SN_NEW(double, b->sample_count);
     int *crossing = SN_NEW(int, b->sample_count);
-    sinew_status status = left && sum && crossing ? SINEW_OK : sn_no_memory(b->error);
-    if (status == SINEW_OK) status = append(b, left, sum);
+    sinew_status status = left && sum && activation && crossing ? SINEW_OK : sn_no_memory(b->error);
+    if (status == SINEW_OK) status = append(b, left, sum, activation);
     for (int i = 0; status == SINEW_OK && i < b->site_count; i++)
         status = enlarge(b, i, crossing, left);
-    sn_free(left), sn_free(sum), sn_free(crossing);
+    sn_free(left), sn_free(sum), sn_free(activation), sn_free(crossing);
     return status;
 }

@@ -27,6 +27,10 @@ enum { SWEEPS = 200, MOST_MEETINGS = 16 /* of a site; its other sliders are foun
 #define MISFIT 0.1    /* of an equation c.u = 1 */
 #define SHIFT  0.0625 /* of an onset that counts */
 
+void sn_bake_site_free(sn_bake_site *site) {
+    sn_free(site->slopes), sn_free(site->fitted), sn_free(site->shape);
+}
+
 static int by_crossed(const void *x, const void *y) {
     const sn_bake_meeting *p = x, *q = y;
     if (p->crossed != q->crossed) return p->crossed > q->crossed ? -1 : 1;
@@ -211,8 +215,12 @@ sinew_status sn_bake_find_sites(sn_baker *b, int limit) {
     for (int i = 0; status == SINEW_OK && i < 2 * b->meeting_count; i++)
         status = find_onset(b, &b->meetings[i / 2], i % 2, row);
     if (status == SINEW_OK) status = list_sites(b, found);
-    for (int i = 0; status == SINEW_OK && i < b->site_count; i++)
+    for (int i = 0; status == SINEW_OK && i < b->site_count; i++) {
         status = add_others(b, i, b->sites[i].slopes, row);
+        b->sites[i].fitted =
+            sn_memdup(b->sites[i].slopes, (size_t)b->rig->slider_count, sizeof *b->sites[i].slopes);
+        if (status == SINEW_OK && !b->sites[i].fitted) status = sn_no_memory(b->error);
+    }
     sn_free(row);
     return status;
 }

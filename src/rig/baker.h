@@ -47,7 +47,8 @@ typedef struct sn_bake_meeting {
 /* Sliders that bring the same two surfaces together. The gap between them is linear in the weights,
  * so contact grows with max(0, slopes . u - 1), slopes <= 1. */
 typedef struct sn_bake_site {
-    double *slopes; /* per slider, 0: not of this site */
+    double *slopes; /* per slider, 0: not of this site; from where the blend begins to intersect */
+    double *fitted; /* the same, from the samples */
     float *shape;   /* 3 V: what contact adds where the hinge is 1, taken out of the samples */
     double size;    /* largest displacement of a sample */
 } sn_bake_site;
@@ -112,6 +113,7 @@ sinew_status sn_bake_onset(sn_baker *b, double *row, int slider, double low, dou
  * and the value of a hinge. */
 sinew_status sn_bake_find_sites(sn_baker *b, int limit);
 double sn_bake_hinge(const sn_baker *b, const double *slopes, const double *weights);
+void sn_bake_site_free(sn_bake_site *site);
 
 /* bake_choose.c: the Gram matrix of the samples, once; then at most `limit` functions, or all. */
 sinew_status sn_bake_weigh(sn_baker *b);
