@@ -378,11 +378,11 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
 
 /* ---- batches ---- */
 
-/* Frames that ask for nothing but weights, and for pins and pulls that rest. */
+/* Only frames that need no more than weights, constant pins and constant pulls. */
 static int batch(const void *model) {
     const spring_model *m = model;
-    bool moved = m->obstacles.count > 0 || sn_spring_loads_vary(&m->loads);
-    return m->device.gpu && !moved ? sn_gpu_spring_batch_size(m->device.frames) : 1;
+    bool more = m->obstacles.count > 0 || !sn_spring_loads_constant(&m->loads);
+    return m->device.gpu && !more ? sn_gpu_spring_batch_size(m->device.frames) : 1;
 }
 
 /* With frames[count], infos[count] and positions[count]. */

@@ -319,9 +319,9 @@ sinew_status sn_spring_loads_at(sn_spring_loads *loads, const sn_ask *ask, const
     return SINEW_OK;
 }
 
-bool sn_spring_loads_vary(const sn_spring_loads *loads) {
-    bool vary = loads->forced;
-    for (int e = 0; e < loads->pins.entries; e++) vary |= loads->pin_frames[e] != NULL;
-    for (int k = 0; k < loads->pull_count; k++) vary |= loads->pull_frames[k] != NULL;
-    return vary;
+bool sn_spring_loads_constant(const sn_spring_loads *loads) {
+    bool constant = !loads->forced && loads->oriented.count == 0;
+    for (int e = 0; e < loads->pins.entries; e++) constant &= loads->pin_frames[e] == NULL;
+    for (int k = 0; k < loads->pull_count; k++) constant &= loads->pull_frames[k] == NULL;
+    return constant;
 }

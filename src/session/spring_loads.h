@@ -49,7 +49,7 @@ void sn_spring_loads_free(sn_spring_loads *loads);
 /* Fills the pins, pulls, orientations and forces of a frame. shape: its linear blend. */
 sinew_status sn_spring_loads_at(sn_spring_loads *loads, const sn_ask *ask, const double *shape,
                                 sinew_spring_frame *frame, sinew_error *error);
-/* Whether the loads differ between two frames of the same weights. */
-bool sn_spring_loads_vary(const sn_spring_loads *loads);
+/* Whether all frames have the same pins and pulls, and no forces or orientations. */
+bool sn_spring_loads_constant(const sn_spring_loads *loads);
 
 #endif

@@ -216,6 +216,8 @@ static void frames_that_are_handed_over_are_counted(void **state) {
     if (!command) skip();
     assert_int_equal(handed_over(command, "rotation", 3, ""), 0);
     assert_int_equal(handed_over(command, "spring", 20, ""), 0); /* a batch */
+    /* what the device does not support, also in a batch */
+    assert_int_equal(handed_over(command, "spring --orient region:end=0,0,30", 20, ""), 21);
     if (!on_host()) return; /* a device does not fail on request */
     assert_int_equal(handed_over(command, "rotation", 3, "launch"), 4);
     assert_int_equal(handed_over(command, "rotation", 3, "finish"), 4);
