@@ -13,8 +13,9 @@
 extern "C" {
 #endif
 
-/* `resize` follows realloc: a NULL block allocates, NULL back means no memory and the block stays.
- * Must be safe to call from several threads. Frozen: it keeps its size and its fields. */
+/* `resize` follows realloc: a NULL block allocates, blocks are aligned for any type, and a result of
+ * NULL means that there is no memory and the old block is still valid. `release` may be called with
+ * NULL. Both are called from several threads at the same time. Frozen: it keeps its size and its fields. */
 typedef struct sinew_allocator {
     void *(*resize)(void *block, size_t bytes, void *user);
     void (*release)(void *block, void *user);
@@ -22,7 +23,7 @@ typedef struct sinew_allocator {
 } sinew_allocator;
 
 /* Replaces the allocator; NULL restores that of the C library. The structure is copied. Call it
- * before creating any object. */
+ * only while no object of the library exists. */
 SINEW_API void sinew_set_allocator(const sinew_allocator *allocator);
 
 /* Limits the memory of the library, in bytes; 0: no limit. Calls that would exceed it return
