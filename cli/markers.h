@@ -76,7 +76,7 @@
          0,                                                                                        \
          false},                                                                                   \
         {"--only", CLI_TEXT,                                                                       \
-         "LIST",   "Solve for these sliders only; names separated by commas, * for any end.",      \
+         "LIST",   "Solve for these sliders only; names separated by commas, * as a wildcard.",    \
          0,        0,                                                                              \
          false},                                                                                   \
         {"--also",                                                                                 \
@@ -86,7 +86,7 @@
          0,                                                                                        \
          0,                                                                                        \
          false},                                                                                   \
-        {"--without", CLI_TEXT, "LIST", "Hold these sliders.", 0, 0, false},                       \
+        {"--without", CLI_TEXT, "LIST", "Keep these sliders at rest.", 0, 0, false},               \
         {"--truth", CLI_INPUT,                                                                     \
          "CACHE",   "Frames to compare with; the report then contains the dense error.",           \
          0,         0,                                                                             \

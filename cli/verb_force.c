@@ -99,8 +99,9 @@ static const cli_option options[] = {
     {"--smooth", CLI_NUMBER, "X", "Penalty on changes from the previous command (default 0).", 0,
      1e6, false},
     {"--bounded", CLI_FLAG, NULL, "Keep commands within [0, 1].", 0, 0, false},
-    {"--lower", CLI_NUMBER, "X", "Smallest command otherwise (default -0.05).", -1e6, 1, false},
-    {"--upper", CLI_NUMBER, "X", "Largest command otherwise (default 3).", 0, 1e6, false},
+    {"--lower", CLI_NUMBER, "X", "Smallest command without --bounded (default -0.05).", -1e6, 1,
+     false},
+    {"--upper", CLI_NUMBER, "X", "Largest command without --bounded (default 3).", 0, 1e6, false},
     {"--outlier", CLI_NUMBER, "FRACTION",
      "Residual beyond which a marker loses influence, as a fraction of the bounding-box diagonal "
      "(default 0.05).",

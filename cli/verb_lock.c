@@ -388,7 +388,7 @@ const cli_verb verb_lock = {
         "(motion attenuation).\n\nAn edit starts from the pose of --from and sets the sliders of "
         "--edit, which keep their values unless --trade is given. A take (--curves) is filtered as "
         "a whole, and every slider may respond except those of --keep. Sliders stay within their "
-        "limits. If the edit consists of nothing but locked motion, lock says so.",
+        "limits. If the edit consists of nothing but locked motion, lock reports that.",
     .example =
         "sinew lock --sample arm --lock cuff:v:900-940 --edit elbow90=1 --trade --out edit.csv\n",
     .run = run,

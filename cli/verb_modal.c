@@ -57,7 +57,7 @@ static const cli_option options[] = {
     {"--hold", CLI_TEXT, "SELECT|auto",
      "Keep vertices on their linear path between keys; 'auto' selects those that rest on the floor "
      "in all "
-     "poses",
+     "poses.",
      0, 0, false},
     {"--pin-stiffness", CLI_NUMBER, "K",
      "Stiffness of soft pins, relative to the body (default: pins are exact).", 0, 1e9, false},

@@ -41,7 +41,7 @@ typedef struct sinew_frame_info {
     double energy;
     double seconds; /* of computing */
     int inverted;   /* elements turned inside out */
-    int contacts;   /* held points */
+    int contacts;   /* contact points */
 } sinew_frame_info;
 
 SINEW_API sinew_status sinew_job_create(const sinew_scene *scene, const sinew_monitor *monitor,

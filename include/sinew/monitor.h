@@ -23,7 +23,7 @@ typedef enum sinew_log_level {
     SINEW_LOG_LEVEL_FALLBACK
 } sinew_log_level;
 
-/* Frozen: it keeps its size and its fields, so that it needs no size of its own. What a monitor
+/* Frozen: it keeps its size and its fields, so that it needs no `size` field. What a monitor
  * cannot express is added as a new function, as sinew_call_monitored is. */
 typedef struct sinew_monitor {
     /* fraction in [0, 1] of the stage; stage is a short name such as "modes" */

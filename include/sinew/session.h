@@ -21,7 +21,7 @@
  * sinew_solver_create may be called from any thread at any time. A solver is a snapshot of the
  * session with a separate state, for one thread: it solves the revision of its last
  * sinew_solver_update while patches continue. Solvers of one session share the rig and the
- * structure. sinew_session_solve and the functions that speak of the clip and the rig use the
+ * structure. sinew_session_solve and the functions that query the clip and the rig use the
  * session's own solver and must be called from one thread at a time. */
 #ifndef SINEW_SESSION_H
 #define SINEW_SESSION_H
@@ -88,7 +88,7 @@ SINEW_API void sinew_session_change_init(sinew_session_change *change);
  * inverses of any sequence of patches in reverse order gives back the same document, byte for
  * byte: the order of keys included. For that, operations of an inverse that restore a key of an
  * object may carry a member "before": the key in front of which the restored one belongs. A patch
- * without it appends, as JSON Patch says nothing about order.
+ * without it appends, because JSON Patch does not define an order.
  *
  * change (may be NULL). An empty list of operations is a valid patch and makes no new revision.
  * Returns SINEW_BAD_INPUT and names the operation and the location as JSON pointers, also for a
@@ -139,7 +139,7 @@ SINEW_API sinew_solver *sinew_session_solver(sinew_session *session);
 
 /* ---- solvers: snapshots with a state --------------------------------------------------------- */
 
-/* At the newest revision; loads and builds what is not there yet. */
+/* A solver at the newest revision; loads and builds what it needs. */
 SINEW_API sinew_status sinew_solver_create(sinew_session *session, const sinew_monitor *monitor,
                                            sinew_solver **solver, sinew_error *error);
 SINEW_API void sinew_solver_destroy(sinew_solver *solver);
@@ -149,7 +149,7 @@ SINEW_API void sinew_solver_destroy(sinew_solver *solver);
 SINEW_API sinew_status sinew_solver_update(sinew_solver *solver, const sinew_monitor *monitor,
                                            sinew_error *error);
 SINEW_API uint64_t sinew_solver_revision(const sinew_solver *solver);
-/* At the solver's revision. */
+/* Solves the solver's revision. */
 SINEW_API sinew_status sinew_solver_solve(sinew_solver *solver, const sinew_input *input,
                                           sinew_result *result, const sinew_monitor *monitor,
                                           sinew_error *error);

@@ -2,7 +2,7 @@
  *
  *   match     the point of the source that corresponds to each triangle of the target
  *   measure   per source triangle, the change of its edges and normal from neutral to shape
- *   rebuild   the displacement of the target whose triangles change likewise
+ *   rebuild   the displacement of the target whose triangles deform alike
  *
  * Points match by index on the same topology, otherwise through a warp by pairs of corresponding
  * vertices. Rebuilding solves for the vertices that a shape moves only: sparse targets stay sparse.

@@ -1,4 +1,4 @@
-/* Plots that a scene asks for, drawn by the function that the program has set: the libraries for
+/* Plots that a scene requests, drawn by the function that the program has set: the libraries for
  * pictures are loaded by programs that want pictures. */
 #ifndef SN_JOB_PLOT_H
 #define SN_JOB_PLOT_H

@@ -21,7 +21,7 @@ typedef struct sn_clip {
     double *weights;        /* per frame a row of slider weights, after locks; NULL: none given */
     double *asked;          /* the same before locks; NULL: the scene has none */
     sinew_rigid *head;      /* per frame: motion of the head by the scene's curves; NULL: none */
-    sn_vec3 pivot;          /* that the head turns about */
+    sn_vec3 pivot;          /* of the head's rotation */
     sinew_markers *markers; /* of the scene's "markers", in the rig's unit; or NULL */
 } sn_clip;
 

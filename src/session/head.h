@@ -1,4 +1,4 @@
-/* The head of a clip: curves that turn and move it as a whole, beside those of the sliders. */
+/* The head of a clip: curves that rotate and move it as a whole, besides those of the sliders. */
 #ifndef SN_SESSION_HEAD_H
 #define SN_SESSION_HEAD_H
 

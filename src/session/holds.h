@@ -17,7 +17,7 @@ sinew_status sn_holds_select(const sn_model_setup *setup, int **vertices, int *c
 /* Whether frames of the model are kept above the floor of the poses: its parameter "hold" is
  * "auto". */
 bool sn_holds_floor(const sn_model_kind *kind, const sn_model_setup *setup);
-/* *floor is NULL when nothing rests in all poses: then there is no floor to be known. */
+/* *floor is NULL when nothing rests in all poses, so that the floor is unknown. */
 sinew_status sn_holds_make_floor(const sn_model_setup *setup, sn_floor **floor, sinew_error *error);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct sn_modal_pin_entry {
     sn_motion motion;
     sinew_frames *frames; /* positions to follow, or NULL */
     int first, count;     /* its pins */
-    double middle[3];     /* they turn about this */
+    double middle[3];     /* center of their rotation */
 } sn_modal_pin_entry;
 
 typedef struct sn_modal_holds {

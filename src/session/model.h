@@ -1,5 +1,5 @@
 /* What a model is to a session: a table of functions. One file per model,
- * src/session/model_NAME.c, listed in models.c. An adaptor turns the scene into the model's own
+ * src/session/model_NAME.c, listed in models.c. An adapter turns the scene into the model's own
  * options and the model's own info into figures; it holds no mathematics.
  *
  *   structure   immutable, expensive, shared by the solvers of a session   build, discard

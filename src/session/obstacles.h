@@ -9,7 +9,7 @@
 #include "sinew/obstacle.h"
 #include "sinew/rig.h"
 
-/* Where something goes over time, {"time", "move", "turn"}: linear between keys, still outside. */
+/* A motion over time, {"time", "move", "turn"}: linear between keys, still outside. */
 typedef struct sn_motion {
     int count; /* 0: still */
     double *times;
@@ -27,7 +27,7 @@ typedef struct sn_scene_obstacle {
     sinew_obstacle *obstacle;
     sn_motion motion;
     sinew_frames *frames; /* of a mesh that deforms; NULL: it does not */
-    double middle[3];     /* it turns about this */
+    double middle[3];     /* center of its rotation */
     int index;            /* in the scene */
     int part;             /* index of the rig's part that it is, or -1 */
     int vertex_count;     /* of a mesh or part */

@@ -1,4 +1,4 @@
-/* Rows of an adaptor's table of parameters (sinew_parameter), for src/session/model_NAME.c. */
+/* Rows of an adapter's table of parameters (sinew_parameter), for src/session/model_NAME.c. */
 #ifndef SN_SESSION_PARAMETERS_H
 #define SN_SESSION_PARAMETERS_H
 

@@ -5,7 +5,7 @@
  * the document) are copied on the way down; normally none are held, and then the cost
  * does not depend on the size of the document.
  *
- * Objects keep the order of their keys. JSON Patch knows no order: an operation that restores a
+ * Objects keep the order of their keys. JSON Patch defines no order: an operation that restores a
  * removed key carries the key it stood in front of as "before", a member that other readers of the
  * format ignore. */
 #include <stdio.h>

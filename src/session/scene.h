@@ -26,7 +26,7 @@ sinew_status sn_scene_make(json_t *document, const char *name, const char *folde
 const json_t *sn_scene_at(const sinew_scene *scene, const char *key);
 
 /* A parameter of the scene's model: the scene's value, or the fallback in the model's table. Asking
- * for a name that is not in the table is a mistake in the adaptor and gives 0 or NULL. */
+ * for a name that is not in the table is a mistake in the adapter and gives 0 or NULL. */
 double sn_scene_number(const sinew_scene *scene, const char *parameter);
 int sn_scene_integer(const sinew_scene *scene, const char *parameter);
 bool sn_scene_flag(const sinew_scene *scene, const char *parameter);
