@@ -90,9 +90,11 @@ def samples():
 
 
 def contacts():
-    run("sample", "face", "--vertices", 1500, "--out", "face")
-    touching_clip("face", "touch.csv")
-    yield "face, contact", ["face", "--model", "spring", "--self-contact"], "touch.csv", "lids and lips meet"
+    for name in ("face", "face2"):
+        run("sample", name, "--vertices", 1500, "--out", name)
+        touching_clip(name, f"touch_{name}.csv")
+        yield (f"{name}, contact", [name, "--model", "spring", "--self-contact"], f"touch_{name}.csv",
+               "lids and lips meet")
 
 
 def heads():
