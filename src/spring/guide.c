@@ -15,9 +15,9 @@
  * follows the weights smoothly. At the poses d = b = m, and the term vanishes.
  *
  * Where parts fold over, b passes through zero and its direction turns round within a frame. A
- * spring of length r there would snap over. So r is at most MOST_RATIO |b|: m is then a multiple of
- * b, which passes through zero as continuously as b does. Without directions (guide 0) lengths stay
- * as they are.
+ * spring of length r there would snap over. Where a seam opens, b is many times as long as r, and
+ * neither means anything. So r is kept within MOST_RATIO of |b|: beyond that m is a multiple of b
+ * and changes as continuously as b does. Without directions (guide 0) lengths stay as they are.
  *
  * Altitudes of triangles (energy_altitude.c) take their direction from the rotation and strain that
  * the blend asks of their own triangle. These change smoothly even where a thin triangle turns over
@@ -29,13 +29,17 @@
 
 /* Vectors shorter than this fraction of the rest length have no direction. */
 static const double NO_DIRECTION = 1e-6;
-/* Largest r/|b|. From 1.1 to 2 it hardly changes edge errors; the smaller, the fewer edges pop. */
-static const double MOST_RATIO = 1.2;
+/* Largest r/|b| and |b|/r. Smaller values follow the blend, larger ones let springs snap; chosen
+ * with the table of docs/blends.md in view. */
+static const double MOST_RATIO = 1.15;
+/* More, where an orientation with weight 1 bends the blend: lengths are then those of the poses. */
+static const double ORIENTED = 1;
 
 typedef struct guide_loop {
     const sinew_spring *spring;
     const sinew_spring_state *state;
     sn_load *load;
+    double most; /* of r/|b| and |b|/r */
 } guide_loop;
 
 static inline sn_d4 blend_at(const sn_load *load, int v) {
@@ -52,7 +56,10 @@ static void guide_springs(void *context, sn_span span) {
             sn_d4 b = blend_at(load, i) - blend_at(load, system->other[s]);
             double r = load->rest[s], length = sqrt(sn_d4_dot3(b, b));
             double ratio = length > NO_DIRECTION * r ? r / length : 1;
-            if (guide > 0 && ratio > MOST_RATIO) ratio = MOST_RATIO, load->rest[s] = ratio * length;
+            if (guide > 0 && (ratio > loop->most || ratio < 1 / loop->most)) {
+                ratio = ratio > 1 ? loop->most : 1 / loop->most;
+                load->rest[s] = ratio * length;
+            }
             sn_d4 *heading = (sn_d4 *)(load->heading + SN_PAD * (size_t)s);
             *heading = ratio * b;
             (*heading)[3] = guide > 0 ? guide + fmax(0, ratio - 1) : 0;
@@ -105,7 +112,9 @@ static void guide_altitudes(void *context, sn_span span) {
 }
 
 void sn_guide_set(const sinew_spring *spring, sinew_spring_state *state) {
-    guide_loop loop = {spring, state, &state->solver->load};
+    guide_loop loop = {spring, state, &state->solver->load, MOST_RATIO};
+    for (int k = 0; k < state->region_count; k++)
+        loop.most = fmax(loop.most, MOST_RATIO + ORIENTED * state->regions[k].weight);
     sn_parallel_for(spring->system->free_count, 256, guide_springs, &loop);
     sn_parallel_for(spring->system->triangle_count, 256, guide_altitudes, &loop);
 }

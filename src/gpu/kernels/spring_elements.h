@@ -7,7 +7,7 @@
 
 /* As in spring/guide.c and spring/energy_spring.c. */
 #define SN_NO_DIRECTION 1e-6
-#define SN_MOST_RATIO   1.2
+#define SN_MOST_RATIO   1.15
 #define SN_NO_LENGTH    1e-20
 
 SN_FN double sn_blended(const sn_blended_device *b, int i, const double *activations, int stride) {
@@ -38,14 +38,15 @@ SN_FN double sn_inverse_root(double v) {
 }
 
 /* How much the vector of a spring in the blend is stretched to have the rest length, which is
- * shortened to the limit. Doing so twice changes nothing: both ends of a spring may. */
+ * kept within the limit. Doing so twice changes nothing: both ends of a spring may. */
 SN_FN double sn_heading_ratio(double guide, sn_double4 blend, double *rest) {
     double squared = sn_double4_dot(blend, blend), least = SN_NO_DIRECTION * *rest;
     if (!(squared > least * least)) return 1;
     double inverse = sn_inverse_root(squared), ratio = *rest * inverse;
-    if (!(guide > 0 && ratio > SN_MOST_RATIO)) return ratio;
-    *rest = SN_MOST_RATIO * (squared * inverse);
-    return SN_MOST_RATIO;
+    if (!(guide > 0 && (ratio > SN_MOST_RATIO || ratio < 1 / SN_MOST_RATIO))) return ratio;
+    ratio = ratio > 1 ? SN_MOST_RATIO : 1 / SN_MOST_RATIO;
+    *rest = ratio * (squared * inverse);
+    return ratio;
 }
 
 /* The stiffness of a direction, of that of the length. */
