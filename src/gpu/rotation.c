@@ -202,7 +202,7 @@ sinew_status sn_gpu_rotation_evaluate(sn_gpu_rotation *r, const double *weights,
     sinew_status status = run(r, error);
     if (status == SINEW_OK) {
         memcpy(positions, r->positions, 3 * (size_t)r->rotation->vertex_count * sizeof *positions);
-        sn_seams_copy(r->rotation->seams, positions);
+        sn_seams_copy(r->rotation->seams, r->activations, positions);
     }
     sn_gpu_unlock(r->gpu);
     return status;

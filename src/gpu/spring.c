@@ -333,6 +333,13 @@ static void ask(const sn_gpu_spring *s, const layout *l, const sinew_spring_opti
     *used = at;
 }
 
+/* The activations of a frame that was asked for, on the host. */
+static const double *activations_of(const layout *l, size_t index) {
+    const sn_spring_asked *asked = (const sn_spring_asked *)(const void *)l->input + index;
+    ptrdiff_t at = (const char *)asked->activations - (const char *)l->device_input;
+    return (const double *)(const void *)((const char *)l->input + at);
+}
+
 /* The input of all frames of a launch, sent to the device. */
 static sinew_status send(const sn_gpu_spring *s, layout *l, const sinew_spring_options *settings,
                          int count, const sinew_spring_frame *frames, sinew_error *error) {
@@ -404,7 +411,7 @@ sinew_status sn_gpu_spring_solve(sn_gpu_spring *s, sinew_spring_state *state,
         if (status != SINEW_BAD_INPUT) {
             size_t surface = 3 * (size_t)s->spring->network->surface_count;
             memcpy(state->positions, l->positions, 3 * (size_t)s->device.count * sizeof(double));
-            sn_seams_copy(s->spring->seams, state->positions);
+            sn_seams_copy(s->spring->seams, activations_of(l, 0), state->positions);
             memcpy(positions, state->positions, surface * sizeof *positions);
             sinew_spring_state_reset(state);
         }
@@ -536,7 +543,7 @@ static void copy_frames(void *context, sn_span span) {
     size_t surface = 3 * (size_t)s->spring->network->surface_count;
     for (size_t k = (size_t)f->first + span.begin; k < (size_t)f->first + span.end; k++) {
         memcpy(f->positions[k], s->batch.positions + all * k, surface * sizeof(double));
-        sn_seams_copy(s->spring->seams, f->positions[k]);
+        sn_seams_copy(s->spring->seams, activations_of(&s->batch, k), f->positions[k]);
     }
 }
 

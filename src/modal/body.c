@@ -297,7 +297,8 @@ void sn_body_drop(const sn_body *body, const double *positions, double *artist) 
         sinew_embedding_apply(body->cage->embedding, positions, artist);
     else
         memcpy(artist, positions, (size_t)3 * body->artist_count * sizeof *artist);
-    sn_seams_copy(body->seams, artist);
+    /* what copies have beyond their roots is in the leftovers of the keys */
+    sn_seams_copy(body->seams, NULL, artist);
 }
 
 /* ---- matrices ----------------------------------------------------------------------------- */

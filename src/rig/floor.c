@@ -307,6 +307,10 @@ double sn_floor_lift(const sn_floor *floor, sn_floor_work *w, double *positions)
     }
     for (int i = 0; i < n; i++)
         if (!floor->fixed[i]) positions[3 * (size_t)i + axis] += fmax(w->lift[i], w->need[i]);
-    sn_seams_copy(floor->seams, positions);
+    for (int k = 0; floor->seams && k < floor->seams->count; k++) {
+        int copy = floor->seams->copies[k], root = floor->seams->root[copy];
+        if (!floor->fixed[root])
+            positions[3 * (size_t)copy + axis] += fmax(w->lift[root], w->need[root]);
+    }
     return w->deepest / floor->diagonal;
 }

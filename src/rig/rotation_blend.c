@@ -732,7 +732,7 @@ static void evaluate(const sinew_rotation *rotation, sinew_rotation_state *state
                            rotation->refinements > SN_FEW_REFINEMENTS, positions);
     sn_rotation_strain_turn(rs, state->centers, state->turns, 1, positions);
     place_held_parts(rotation, state->centers, positions);
-    sn_seams_copy(rotation->seams, positions);
+    sn_seams_copy(rotation->seams, a, positions);
 }
 
 void sn_rotation_evaluate_targets(const sinew_rotation *rotation, sinew_rotation_state *state,

@@ -1,10 +1,17 @@
 #include "rig/seams.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/vec3.h"
+
+/* Positions whose coordinates differ by no more than this fraction of the diagonal differ by
+ * rounding only: single precision has 6e-8, and parts that were posed apart add a few of these.
+ * Edges of meshes are longer by far (of a million vertices, 1e-3). */
+static const double ROUNDING = 1e-6;
 
 /* A vertex that may be seamless, and where a pose has it. */
 typedef struct candidate {
@@ -13,36 +20,80 @@ typedef struct candidate {
     int vertex;
 } candidate;
 
-static int compare_places(const candidate *x, const candidate *y) {
-    if (x->group != y->group) return x->group < y->group ? -1 : 1;
-    for (int c = 0; c < 3; c++)
-        if (x->at[c] != y->at[c]) return x->at[c] < y->at[c] ? -1 : 1;
-    return 0;
+static int by_group(const void *a, const void *b) {
+    const candidate *x = a, *y = b;
+    return x->group != y->group ? (x->group > y->group) - (x->group < y->group)
+                                : (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
 
-static int by_place(const void *a, const void *b) {
-    const candidate *x = a, *y = b;
-    int order = compare_places(x, y);
-    return order != 0 ? order : x->vertex - y->vertex;
+static int by_axis(const candidate *x, const candidate *y, int axis) {
+    if (x->at[axis] != y->at[axis]) return x->at[axis] < y->at[axis] ? -1 : 1;
+    return (x->vertex > y->vertex) - (x->vertex < y->vertex);
+}
+static int by_x(const void *a, const void *b) {
+    return by_axis(a, b, 0);
+}
+static int by_y(const void *a, const void *b) {
+    return by_axis(a, b, 1);
+}
+static int by_z(const void *a, const void *b) {
+    return by_axis(a, b, 2);
+}
+
+typedef struct split {
+    candidate *list;
+    double tolerance;
+    int kept; /* candidates at the front of the list that have company */
+} split;
+
+/* Members [begin, end) follow each other closely along every axis; those that are also close to the
+ * first vertex form a group with it. */
+static void keep_group(split *s, int begin, int end) {
+    candidate root = s->list[begin];
+    for (int i = begin; i < end; i++)
+        if (s->list[i].vertex < root.vertex) root = s->list[i];
+    int from = s->kept;
+    for (int i = begin; i < end; i++) {
+        candidate c = s->list[i];
+        bool close = true;
+        for (int k = 0; k < 3; k++) close = close && fabs(c.at[k] - root.at[k]) <= s->tolerance;
+        if (!close) continue;
+        c.group = root.vertex;
+        s->list[s->kept++] = c;
+    }
+    if (s->kept - from < 2) s->kept = from;
+}
+
+/* Cuts [begin, end) at gaps along one axis after the other, until three of them have none. Runs are
+ * written to the front of the list, which never overtakes what is read. */
+static void cut(split *s, int begin, int end, int axis, int whole) {
+    static int (*const compare[3])(const void *, const void *) = {by_x, by_y, by_z};
+    if (end - begin < 2) return;
+    if (whole == 3) {
+        keep_group(s, begin, end);
+        return;
+    }
+    qsort(s->list + begin, (size_t)(end - begin), sizeof *s->list, compare[axis]);
+    for (int i = begin, stop; i < end; i = stop) {
+        for (stop = i + 1; stop < end; stop++)
+            if (s->list[stop].at[axis] - s->list[stop - 1].at[axis] > s->tolerance) break;
+        cut(s, i, stop, (axis + 1) % 3, stop - i == end - begin ? whole + 1 : 1);
+    }
 }
 
 /* Splits groups by the positions of a pose; returns how many candidates still have company. */
-static int split_groups(int count, candidate *list, const double *positions) {
+static int split_groups(int count, candidate *list, double tolerance, const double *positions) {
     for (int i = 0; i < count; i++)
         for (int c = 0; c < 3; c++)
             list[i].at[c] = positions[3 * (size_t)list[i].vertex + (size_t)c];
-    qsort(list, (size_t)count, sizeof *list, by_place);
-    int kept = 0;
+    qsort(list, (size_t)count, sizeof *list, by_group);
+    split s = {list, tolerance, 0};
     for (int i = 0, end; i < count; i = end) {
-        for (end = i + 1; end < count && compare_places(&list[i], &list[end]) == 0; end++) {
+        for (end = i + 1; end < count && list[end].group == list[i].group; end++) {
         }
-        int group = list[i].vertex;
-        for (int k = i; end > i + 1 && k < end; k++) {
-            list[kept] = list[k];
-            list[kept++].group = group;
-        }
+        cut(&s, i, end, 0, 0);
     }
-    return kept;
+    return s.kept;
 }
 
 /* The vertices of triangles that coincide in all poses, with their groups. */
@@ -59,9 +110,10 @@ static sinew_status find_candidates(const sinew_mesh *mesh, const sn_part_poses 
     for (int v = 0; v < mesh->vertex_count; v++)
         if (used[v]) (*list)[(*count)++] = (candidate){.vertex = v};
     sn_free(used);
-    *count = split_groups(*count, *list, mesh->positions);
+    double tolerance = ROUNDING * sinew_diagonal(mesh->vertex_count, mesh->positions);
+    *count = split_groups(*count, *list, tolerance, mesh->positions);
     for (int k = 0; *count > 0 && k < poses->count; k++)
-        *count = split_groups(*count, *list, poses->pose(poses->user, k));
+        *count = split_groups(*count, *list, tolerance, poses->pose(poses->user, k));
     return SINEW_OK;
 }
 
@@ -127,6 +179,28 @@ static const double *deltas_of(void *user, int k) {
     return d->dense;
 }
 
+/* What copies have beyond their roots, in the neutral (target -1) and by each target. */
+static sinew_status find_shifts(const sinew_rig *rig, deltas *d, sn_seams *seams,
+                                sinew_error *error) {
+    size_t capacity = 0;
+    for (int t = -1; t < rig->target_count; t++) {
+        const double *at = t < 0 ? rig->neutral->positions : deltas_of(d, t);
+        for (int k = 0; k < seams->count; k++) {
+            int copy = seams->copies[k];
+            sn_vec3 by = sn_sub(sn_at(at, copy), sn_at(at, seams->root[copy]));
+            if (by.x == 0 && by.y == 0 && by.z == 0) continue;
+            if ((size_t)seams->shift_count == capacity) {
+                capacity = capacity ? 2 * capacity : 64;
+                sn_seam_shift *more = sn_realloc(seams->shifts, capacity, sizeof *more);
+                if (!more) return sn_no_memory(error);
+                seams->shifts = more;
+            }
+            seams->shifts[seams->shift_count++] = (sn_seam_shift){t, copy, by};
+        }
+    }
+    return SINEW_OK;
+}
+
 sinew_status sn_seams_create_rig(const sinew_rig *rig, sn_seams **seams, sinew_error *error) {
     *seams = NULL;
     const sinew_mesh *mesh = rig->neutral;
@@ -134,7 +208,12 @@ sinew_status sn_seams_create_rig(const sinew_rig *rig, sn_seams **seams, sinew_e
     if (!d.dense) return sn_no_memory(error);
     sn_part_poses poses = {mesh->vertex_count, mesh->positions, rig->target_count, deltas_of, &d};
     sinew_status status = sn_seams_create(mesh, &poses, seams, error);
+    if (*seams) status = find_shifts(rig, &d, *seams, error);
     sn_free(d.dense);
+    if (status != SINEW_OK) {
+        sn_seams_destroy(*seams);
+        *seams = NULL;
+    }
     if (*seams) {
         (*seams)->rig = *rig;
         (*seams)->rig.neutral = &(*seams)->mesh;
@@ -145,7 +224,7 @@ sinew_status sn_seams_create_rig(const sinew_rig *rig, sn_seams **seams, sinew_e
 void sn_seams_destroy(sn_seams *seams) {
     if (!seams) return;
     sn_free(seams->mesh.triangles), sn_free(seams->mesh.triangle_face);
-    sn_free(seams->root), sn_free(seams->copies);
+    sn_free(seams->root), sn_free(seams->copies), sn_free(seams->shifts);
     sn_free(seams);
 }
 
@@ -153,8 +232,14 @@ int sn_seams_root(const sn_seams *seams, int vertex) {
     return seams ? seams->root[vertex] : vertex;
 }
 
-void sn_seams_copy(const sn_seams *seams, double *positions) {
+void sn_seams_copy(const sn_seams *seams, const double *activations, double *positions) {
     for (int k = 0; seams && k < seams->count; k++)
         memcpy(positions + 3 * (size_t)seams->copies[k],
                positions + 3 * (size_t)seams->root[seams->copies[k]], 3 * sizeof *positions);
+    for (int k = 0; seams && activations && k < seams->shift_count; k++) {
+        const sn_seam_shift *shift = &seams->shifts[k];
+        double share = shift->target < 0 ? 1 : activations[shift->target];
+        sn_put(positions, shift->copy,
+               sn_add_scaled(sn_at(positions, shift->copy), share, shift->by));
+    }
 }

@@ -439,7 +439,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
         sn_boundary_place(spring, !solver->guided, state->blend, state->positions);
         sn_system_import(spring->system, state->positions, state->x);
     }
-    sn_seams_copy(spring->seams, state->positions);
+    sn_seams_copy(spring->seams, state->activations, state->positions);
     /* a solve that needed no step says nothing about its neighbors */
     if (!info->extrapolated) state->tame = is_tame(&counts, info) && counts.iterations > 0;
     if (status == SINEW_OK && frame->index >= 0)

@@ -57,6 +57,24 @@ static sinew_rig *make_rig(int length, double open, int *original, int *count) {
     return rig;
 }
 
+/* Every vertex and every pose its own error, up to `size`. */
+static sinew_rig *make_rounded(int length, double size, int *original, int *count) {
+    sinew_error error;
+    sinew_rig *cut = make_rig(length, 0, original, count), *rig;
+    sinew_mesh *mesh;
+    static double pose[6 * N];
+    assert_ok(sinew_mesh_copy(cut->neutral, &mesh, &error));
+    memcpy(pose, mesh->positions, 3 * (size_t)*count * sizeof *pose);
+    for (int k = 0; k < 3 * cut->targets[0].count; k++)
+        pose[3 * cut->targets[0].vertices[k / 3] + k % 3] += cut->targets[0].deltas[k];
+    for (int k = 0; k < 3 * *count; k++)
+        mesh->positions[k] += size * sin(12.9 * k), pose[k] += size * sin(78.2 * k + 1);
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "bend", pose, &error));
+    sinew_rig_destroy(cut);
+    return rig;
+}
+
 static void blend(const sinew_rig *rig, double weight, double *positions) {
     sinew_error error;
     sinew_rotation *rotation;
@@ -88,6 +106,46 @@ static void a_tube_in_pieces_bends_as_the_whole_one(void **state) {
                     assert_memory_equal(positions + 3 * u, positions + 3 * v, 3 * sizeof(double));
     }
     sinew_rig_destroy(whole), sinew_rig_destroy(cut);
+}
+
+static void copies_that_differ_by_rounding_are_joined_and_poses_met(void **state) {
+    (void)state;
+    static int whole_of[2 * N], of[2 * N];
+    static double expected[3 * N], positions[6 * N], linear[6 * N];
+    sinew_error error;
+    int n, count;
+    sinew_rig *whole = make_rounded(ALONG, 1e-6, whole_of, &n);
+    sinew_rig *cut = make_rounded(5, 1e-6, of, &count); /* the tube is 8 long */
+    sn_seams *seams;
+    assert_ok(sn_seams_create_rig(cut, &seams, &error));
+    assert_non_null(seams);
+    assert_int_equal(seams->count, count - N);
+    sn_seams_destroy(seams);
+    blend(whole, 0.5, expected);
+    blend(cut, 0.5, positions);
+    for (int v = 0; v < count; v++)
+        assert_below(sn_distance(sn_at(positions, v), sn_at(expected, of[v])), 2e-5);
+    for (int v = 0; v < count; v++)
+        for (int u = 0; u < v; u++)
+            if (of[u] == of[v])
+                assert_below(sn_distance(sn_at(positions, u), sn_at(positions, v)), 4e-6);
+    for (int end = 0; end < 2; end++) {
+        blend(cut, end, positions);
+        sinew_linear *straight;
+        const double weight = end;
+        assert_ok(sinew_linear_create(cut, &straight, &error));
+        sinew_linear_evaluate(straight, &weight, linear);
+        sinew_linear_destroy(straight);
+        for (int k = 0; k < 3 * count; k++) /* single precision */
+            assert_below(fabs(positions[k] - linear[k]), 4e-7);
+    }
+    sinew_rig_destroy(cut);
+    /* more than rounding */
+    cut = make_rounded(5, 1e-4, of, &count);
+    assert_ok(sn_seams_create_rig(cut, &seams, &error));
+    assert_true(!seams || seams->count < (count - N) / 10);
+    sn_seams_destroy(seams);
+    sinew_rig_destroy(cut), sinew_rig_destroy(whole);
 }
 
 /* Copies that a pose moves apart are vertices like others. */
@@ -158,6 +216,7 @@ static void seams_report_that_memory_ran_out(void **state) {
 int test_seams(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tube_in_pieces_bends_as_the_whole_one),
+        cmocka_unit_test(copies_that_differ_by_rounding_are_joined_and_poses_met),
         cmocka_unit_test(parts_that_a_pose_moves_apart_are_not_joined),
         cmocka_unit_test(triangles_between_copies_are_left_out),
         cmocka_unit_test(seams_report_that_memory_ran_out),
