@@ -64,8 +64,12 @@ void sn_contacts_destroy(sn_contacts *contacts) {
     sn_free(contacts);
 }
 
-static void find_stiffness(const sinew_spring *spring, double *stiffness) {
+/* What a vertex resists with: its springs and the frame's soft pulls. Forces of contacts grow round
+ * by round in proportion to the contact's stiffness, so one that ignored a stiff pull would need as
+ * many rounds as the pull is stiffer. */
+static void find_stiffness(const sinew_spring *spring, const sn_load *load, double *stiffness) {
     const sn_network *network = spring->network;
+    memset(stiffness, 0, (size_t)network->surface_count * sizeof *stiffness);
     for (int s = 0; s < network->spring_count; s++)
         for (int end = 0; end < 2; end++) {
             int v = network->ends[2 * (size_t)s + (size_t)end];
@@ -74,6 +78,10 @@ static void find_stiffness(const sinew_spring *spring, double *stiffness) {
     /* painted soft, or alone: something to push against */
     double least = 1e-3 * spring->system->mean_stiffness;
     for (int v = 0; v < network->surface_count; v++) stiffness[v] = fmax(stiffness[v], least);
+    for (int k = 0; k < load->soft_count; k++) {
+        int v = spring->system->order[load->soft[k].vertex];
+        if (v < network->surface_count) stiffness[v] += load->soft[k].stiffness;
+    }
 }
 
 static sinew_status prepare(const sinew_spring *spring, sinew_spring_state *state, int obstacles,
@@ -89,7 +97,6 @@ static sinew_status prepare(const sinew_spring *spring, sinew_spring_state *stat
         sn_free(contacts->distance);
         contacts->distance = SN_NEW(double, n);
         contacts->stiffness = SN_NEW0(double, n);
-        if (contacts->stiffness) find_stiffness(spring, contacts->stiffness);
     }
     if (obstacles > contacts->obstacle_room) {
         sn_free(contacts->of_vertex), sn_free(contacts->of_triangle), sn_free(contacts->before);
@@ -113,6 +120,7 @@ static sinew_status prepare(const sinew_spring *spring, sinew_spring_state *stat
     }
     if (!contacts->distance || !contacts->stiffness || contacts->obstacle_room < obstacles)
         return sn_no_memory(error);
+    find_stiffness(spring, &state->solver->load, contacts->stiffness);
     contacts->count = 0;
     if (!obstacles) return SINEW_OK;
     sn_contacts_lose_sight(spring, contacts, obstacles);

@@ -219,6 +219,51 @@ static void contacts_that_do_not_settle_are_named(void **state) {
     sn_free(x);
 }
 
+/* A vertex pulled right through a bar whose far side is pinned, by pulls stiffer than its springs.
+ */
+static void stiff_pulls_settle_against_self_contact(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = NULL;
+    sinew_sample_options size = {.size = sizeof size, .vertices = 1000};
+    assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
+    const sinew_mesh *mesh = rig->neutral;
+    int n = mesh->vertex_count, pin_count = 0, middle = 0;
+    int *pins = SN_NEW(int, n);
+    double *x = SN_NEW(double, 3 * n), *weights = SN_NEW0(double, rig->slider_count);
+    double low = INFINITY, high = -INFINITY, best = INFINITY;
+    for (int v = 0; v < n; v++) {
+        low = fmin(low, mesh->positions[3 * v + 1]), high = fmax(high, mesh->positions[3 * v + 1]);
+    }
+    for (int v = 0; v < n; v++) {
+        const double *p = mesh->positions + 3 * v;
+        if (p[1] < low + 1e-6) pins[pin_count++] = v;
+        double off = fabs(p[0] - 0.5) + fabs(p[1] - high) + fabs(p[2]);
+        if (off < best) best = off, middle = v;
+    }
+    sinew_spring_options options;
+    sinew_spring_options_init(&options);
+    options.self_contact = true;
+    options.boundary = SINEW_SPRING_BOUNDARY_PINNED;
+    options.pin_count = pin_count, options.pins = pins;
+    sinew_spring *spring = NULL;
+    sinew_spring_state *solver = NULL;
+    assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
+    assert_ok(sinew_spring_state_create(spring, &solver, &error));
+    sinew_spring_pull pull = {.vertex = middle, .stiffness = 1000};
+    memcpy(pull.position, mesh->positions + 3 * middle, sizeof pull.position);
+    pull.position[1] = low - 0.3 * (high - low);
+    sinew_spring_frame frame = {
+        .size = sizeof frame, .weights = weights, .index = -1, .pull_count = 1, .pulls = &pull};
+    sinew_spring_frame_info info = {.size = sizeof info};
+    assert_ok(sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error));
+    assert_true(info.contacts > 0);
+    assert_int_equal(crossings(mesh, x), 0);
+    sinew_spring_state_destroy(solver), sinew_spring_destroy(spring);
+    sinew_rig_destroy(rig);
+    sn_free(pins), sn_free(x), sn_free(weights);
+}
+
 int test_self_contact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bar_bent_onto_itself_stays_apart),
@@ -226,6 +271,7 @@ int test_self_contact(void) {
         cmocka_unit_test(a_closing_hand_does_not_cross_itself),
         cmocka_unit_test(every_failing_allocation_in_contact_is_survived),
         cmocka_unit_test(contacts_that_do_not_settle_are_named),
+        cmocka_unit_test(stiff_pulls_settle_against_self_contact),
     };
     return cmocka_run_group_tests_name("self contact", tests, NULL, NULL);
 }
