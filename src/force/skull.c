@@ -4,7 +4,11 @@
  *   d' = l + (t - l) exp((d - t) / (t - l)),     l = THINNEST t,
  *
  * which is t with slope 1 at d = t and never less than l, however deep the blend has pushed it. d
- * is negative inside the bone. Motion along the bone is not changed. */
+ * is negative inside the bone. Motion along the bone is not changed.
+ *
+ * A skull that is modeled in part ends in a rim. Skin beside the rim has no bone below it: what
+ * lies in the way to the bone is not its thickness. It has the thickness of the nearest skin above
+ * the bone, and is held as far as it has come above the bone itself. */
 #include "force/skull.h"
 
 #include <math.h>
@@ -23,10 +27,18 @@
  * move by more than that. */
 #define DEEP  0.06
 #define STILL 1e-4
+/* Fraction of the diagonal, along the skin: what starts farther beside the bone is not held when it
+ * slides onto it. */
+#define AROUND 0.25
+/* Cosines of the angle between the normal of the bone and the way to the skin: skin is beside the
+ * bone up to the first, and above it from the second on. */
+#define BESIDE 0.4
+#define ABOVE  0.9
 
 struct sn_skull {
-    int count;         /* of the skin */
-    int *vertices;     /* of the skin with bone below */
+    int covered;       /* vertices of the skin with bone below */
+    int count;         /* of these, and of those beside the bone */
+    int *vertices;     /* of the skin */
     double *thickness; /* of each */
     double deep;
     sn_vec3 *normals; /* per triangle of the bone */
@@ -69,15 +81,65 @@ static sinew_status make_query(sn_skull *s, const sn_skin *skin, const sinew_mes
     return status;
 }
 
-/* How far p is from the bone, and away from it; false: too far to matter. */
-static bool measure(const sn_skull *s, const double p[3], double *distance, sn_vec3 *out) {
+/* How far p is from the bone, away from it, and how far it is above it, 0 to 1; false: too far to
+ * matter. */
+static bool measure(const sn_skull *s, const double p[3], double *distance, sn_vec3 *out,
+                    double *above) {
     sinew_closest at;
     if (!sinew_query_closest(s->query, p, s->deep, &at)) return false;
     sn_vec3 off = sn_sub(sn_at(p, 0), sn_at(at.point, 0)), normal = s->normals[at.triangle];
     bool inside = sn_dot(off, normal) < 0;
     *distance = inside ? -at.distance : at.distance;
     *out = at.distance > 1e-6 * s->deep ? sn_scale(1 / *distance, off) : normal;
+    double u = fmin(fmax((sn_dot(*out, normal) - BESIDE) / (ABOVE - BESIDE), 0), 1);
+    *above = u * u * (3 - 2 * u);
     return true;
+}
+
+/* Skin beside the bone gets the thickness of the nearest skin above it, along the edges. thickness:
+ * per vertex, below 0 where it is not known. */
+static sinew_status spread_thickness(const sn_skin *skin, double *thickness, sinew_error *error) {
+    double *way = SN_NEW(double, skin->vertex_count);
+    if (!way) return sn_no_memory(error);
+    for (int v = 0; v < skin->vertex_count; v++) way[v] = thickness[v] < 0 ? INFINITY : 0;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < 2 * skin->edge_count; i++) {
+            int e = i / 2, from = skin->edges[2 * (size_t)e + (size_t)(i % 2)];
+            int to = skin->edges[2 * (size_t)e + (size_t)(1 - i % 2)];
+            double length = way[from] + skin->length[e];
+            if (!(length < way[to] && length < AROUND * skin->diagonal)) continue;
+            way[to] = length, thickness[to] = thickness[from], changed = true;
+        }
+    }
+    sn_free(way);
+    return SINEW_OK;
+}
+
+/* s->vertices and s->thickness. */
+static sinew_status find_cover(sn_skull *s, const sn_skin *skin, const bool *bone,
+                               const bool *outer, sinew_error *error) {
+    double *thickness = SN_NEW(double, skin->vertex_count), distance, above;
+    if (!thickness) return sn_no_memory(error);
+    sn_vec3 out;
+    for (int v = 0; v < skin->vertex_count; v++) {
+        thickness[v] = -1;
+        if (!bone[v] && outer[v] &&
+            measure(s, skin->rest + 3 * (size_t)v, &distance, &out, &above) && distance > 0 &&
+            above == 1)
+            thickness[v] = distance, s->covered++;
+    }
+    sinew_status status = s->covered > 0
+                              ? spread_thickness(skin, thickness, error)
+                              : sn_fail(error, SINEW_BAD_INPUT,
+                                        "skull: no skin lies above it within %g%% of the "
+                                        "bounding-box diagonal",
+                                        100 * DEEP);
+    for (int v = 0; status == SINEW_OK && v < skin->vertex_count; v++)
+        if (thickness[v] > 0 && !bone[v] && outer[v] && !skin->fixed[v])
+            s->thickness[s->count] = thickness[v], s->vertices[s->count++] = v;
+    sn_free(thickness);
+    return status;
 }
 
 sinew_status sn_skull_create(const sn_skin *skin, const sinew_rig *rig, int count,
@@ -103,13 +165,7 @@ sinew_status sn_skull_create(const sn_skin *skin, const sinew_rig *rig, int coun
     if (status == SINEW_OK) status = refuse_motion(rig, bone, STILL * skin->diagonal, error);
     if (status == SINEW_OK) status = make_query(s, skin, rig->neutral, bone, error);
     if (status == SINEW_OK) status = sinew_anatomy_create(rig, NULL, &anatomy, error);
-    for (int v = 0; status == SINEW_OK && v < skin->vertex_count; v++) {
-        double distance;
-        sn_vec3 out;
-        if (bone[v] || skin->fixed[v] || !sinew_anatomy_skin(anatomy)[v]) continue;
-        if (!measure(s, skin->rest + 3 * (size_t)v, &distance, &out) || !(distance > 0)) continue;
-        s->thickness[s->count] = distance, s->vertices[s->count++] = v;
-    }
+    if (status == SINEW_OK) status = find_cover(s, skin, bone, sinew_anatomy_skin(anatomy), error);
     sinew_anatomy_destroy(anatomy);
     sn_free(bone);
     if (status != SINEW_OK) {
@@ -128,7 +184,7 @@ void sn_skull_destroy(sn_skull *s) {
 }
 
 int sn_skull_covered(const sn_skull *s) {
-    return s->count;
+    return s->covered;
 }
 
 typedef struct hold_loop {
@@ -142,12 +198,12 @@ static void hold_some(void *context, sn_span span) {
     const sn_skull *s = loop->s;
     int moved = 0;
     SN_IN_SPAN(int, i, span) {
-        double *p = loop->x + 3 * (size_t)s->vertices[i], t = s->thickness[i], d;
+        double *p = loop->x + 3 * (size_t)s->vertices[i], t = s->thickness[i], d, above;
         sn_vec3 out;
-        if (!measure(s, p, &d, &out) || !(d < t)) continue;
+        if (!measure(s, p, &d, &out, &above) || !(d < t) || !(above > 0)) continue;
         double least = THINNEST * t, room = t - least;
         double lift = least + room * exp((d - t) / room) - d;
-        sn_put(p, 0, sn_add_scaled(sn_at(p, 0), lift, out));
+        sn_put(p, 0, sn_add_scaled(sn_at(p, 0), above * lift, out));
         moved++;
     }
     atomic_fetch_add(&loop->moved, moved);

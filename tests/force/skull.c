@@ -95,6 +95,39 @@ static void skin_slides_over_the_skull_and_does_not_sink_in(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* A skull that is modeled in part: skin that slides onto it over its rim is as thick there as the
+ * skin above it, not as far from the bone as it was beside the rim. */
+static void skin_slides_over_the_rim_of_a_skull(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = forehead(false);
+    static double x[3 * COUNT];
+    int half[SHEET], count = 0;
+    for (int v = 0; v < SHEET; v++)
+        if (v % SIDE >= SIDE / 2 + 1) half[count++] = SHEET + v; /* the side it moves to */
+    sinew_force_options options;
+    sinew_force_options_init(&options);
+    options.skull = half, options.skull_count = count;
+    sinew_force *force;
+    sinew_force_state *made;
+    assert_ok(sinew_force_create(rig, NULL, &options, NULL, &force, &error));
+    assert_ok(sinew_force_state_create(force, &made, &error));
+    double most = 0, least = INFINITY;
+    for (int f = 0; f <= 30; f++) {
+        double u = f / 60.0;
+        assert_ok(sinew_force_command(force, made, &u, x, NULL, NULL, &error));
+        for (int v = 0; v < SHEET; v++) {
+            most = fmax(most, length_of(x + 3 * v) - BONE);
+            if (x[3 * v] > 0.2) least = fmin(least, length_of(x + 3 * v) - BONE);
+        }
+    }
+    assert_below(most, 1.05 * (SKIN - BONE));
+    assert_true(least > 0.5 * (SKIN - BONE));
+    sinew_force_state_destroy(made);
+    sinew_force_destroy(force);
+    sinew_rig_destroy(rig);
+}
+
 static void a_skull_that_moves_is_refused(void **state) {
     (void)state;
     sinew_error error = {0};
@@ -119,6 +152,7 @@ static void a_skull_that_moves_is_refused(void **state) {
 int test_skull(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(skin_slides_over_the_skull_and_does_not_sink_in),
+        cmocka_unit_test(skin_slides_over_the_rim_of_a_skull),
         cmocka_unit_test(a_skull_that_moves_is_refused),
     };
     return cmocka_run_group_tests_name("skull", tests, NULL, NULL);
