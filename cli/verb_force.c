@@ -3,9 +3,11 @@
 #include "markers.h"
 
 static const cli_option options[] = {
-    CLI_MARKERS_OPTIONS,
-    {"--curves", CLI_INPUT, "FILE", "Drive the face with slider weights instead of markers, CSV.",
+    {"--curves", CLI_INPUT, "FILE",
+     "Drive the face with slider weights instead of markers, CSV; at 30 frames per second unless "
+     "--fps is given.",
      0, 0, false},
+    CLI_MARKERS_OPTIONS,
     {"--out", CLI_OUTPUT, "FILE", "Write the frames here; the extension selects the format.", 0, 0,
      true},
     {"--curves-out", CLI_OUTPUT, "FILE",

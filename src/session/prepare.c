@@ -24,9 +24,13 @@
 /* ---- warnings -------------------------------------------------------------------------------- */
 
 /* Limits are the artist's: weights beyond them extrapolate, and a warning is logged once per
- * slider. */
-static void warn_about_limits(const sinew_rig *rig, const sn_clip *clip,
-                              const sinew_monitor *monitor) {
+ * slider. Commands of a model that has bounds for them may also go that far: those of a solved take
+ * do. */
+static void warn_about_limits(const sinew_scene *scene, const sinew_rig *rig, const sn_clip *clip,
+                              const sn_model_kind *kind, const sinew_monitor *monitor) {
+    bool commands = !strcmp(kind->about.name, "force");
+    double lower = commands ? sn_scene_number(scene, "lower") : INFINITY;
+    double upper = commands ? sn_scene_number(scene, "upper") : -INFINITY;
     for (int i = 0; clip->weights && i < rig->slider_count; i++) {
         const sinew_slider *slider = &rig->sliders[i];
         double low = INFINITY, high = -INFINITY;
@@ -35,7 +39,8 @@ static void warn_about_limits(const sinew_rig *rig, const sn_clip *clip,
             low = fmin(low, w), high = fmax(high, w);
         }
         double slack = 1e-9;
-        if (low < slider->minimum - slack || high > slider->maximum + slack)
+        if (low < fmin(slider->minimum, lower) - slack ||
+            high > fmax(slider->maximum, upper) + slack)
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                    "'%s' goes from %g to %g, beyond its limits %g to %g", slider->name, low, high,
                    slider->minimum, slider->maximum);
@@ -234,7 +239,7 @@ static sinew_status make_clip(update *u, sn_clip *clip, sinew_error *error) {
         SN_TRY(sn_locks_create(&u->scene, rig, u->session->loader, clip, &u->locks, error));
         SN_TRY(sn_locks_filter(&u->locks, rig, clip, u->monitor, error));
     }
-    warn_about_limits(rig, clip, u->monitor);
+    warn_about_limits(&u->scene, rig, clip, u->kind, u->monitor);
     return SINEW_OK;
 }
 
