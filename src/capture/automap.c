@@ -373,7 +373,24 @@ static sinew_status write_map(mapping *m, sn_automap *r, sinew_error *error) {
     return SINEW_OK;
 }
 
-/* Markers whose names tell of a landmark that is elsewhere. */
+/* The landmark across an opening, or -1. */
+static int across(int landmark) {
+    switch (landmark) {
+    case SINEW_LANDMARK_LID_UPPER:
+        return SINEW_LANDMARK_LID_LOWER;
+    case SINEW_LANDMARK_LID_LOWER:
+        return SINEW_LANDMARK_LID_UPPER;
+    case SINEW_LANDMARK_LIP_UPPER:
+        return SINEW_LANDMARK_LIP_LOWER;
+    case SINEW_LANDMARK_LIP_LOWER:
+        return SINEW_LANDMARK_LIP_UPPER;
+    default:
+        return -1;
+    }
+}
+
+/* Markers whose names tell of a landmark that is elsewhere, or across the opening of an eye or of
+ * the mouth. */
 static void doubt_names(const mapping *m, const sn_similarity *s, bool swapped, sn_automap *r) {
     for (int i = 0, kept = 0; i < m->count; i++) {
         const sn_marker_name *name = &m->names[m->marker[i]];
@@ -391,6 +408,14 @@ static void doubt_names(const mapping *m, const sn_similarity *s, bool swapped, 
         if (off > MISNAMED)
             sn_map_doubt(&r->doubts, marker, "lies %.2g eye distances from the point of its name",
                          off);
+        int other = across(name->landmark);
+        sn_vec3 there = sn_at(m->found[i].point, 0);
+        double opposite[3];
+        if (other >= 0 &&
+            sinew_anatomy_landmark(m->anatomy, (sinew_landmark)other, side, opposite, NULL) &&
+            sn_distance(there, sn_at(opposite, 0)) < 0.7 * sn_distance(there, sn_at(point, 0)))
+            sn_map_doubt(&r->doubts, marker,
+                         "is named after one lid or lip, but sits on the other");
     }
 }
 

@@ -136,13 +136,20 @@ static void find_close(const comparison *c, char *const *names, sn_map_doubts *d
         }
 }
 
+/* "lm_12" is not on the left: names tell of sides when some say left and others right. */
+static bool sides_are_named(const comparison *c, char *const *names) {
+    bool named[3] = {0};
+    for (int i = 0; i < c->count; i++) named[sn_marker_name_parse(names[c->marker[i]]).side] = true;
+    return named[SINEW_SIDE_LEFT] && named[SINEW_SIDE_RIGHT];
+}
+
 /* Names with a side belong to that side of the face. Returns how many do not, of *sided. */
 static int find_wrong_sides(const sinew_anatomy *anatomy, const comparison *c, char *const *names,
                             int *sided, sn_map_doubts *d, bool tell) {
     double left[3], up[3], front[3], eye[2][3];
     int wrong = 0;
     *sided = 0;
-    if (!anatomy || !sinew_anatomy_axes(anatomy, left, up, front) ||
+    if (!anatomy || !sides_are_named(c, names) || !sinew_anatomy_axes(anatomy, left, up, front) ||
         !sinew_anatomy_landmark(anatomy, SINEW_LANDMARK_LID_UPPER, SINEW_SIDE_LEFT, eye[0], NULL) ||
         !sinew_anatomy_landmark(anatomy, SINEW_LANDMARK_LID_UPPER, SINEW_SIDE_RIGHT, eye[1], NULL))
         return 0;

@@ -295,6 +295,10 @@ static const numbered ibug[] = {
     BOTH(26, 17, SINEW_LANDMARK_BROW_OUTER),
     BOTH(42, 39, SINEW_LANDMARK_EYE_INNER),
     BOTH(45, 36, SINEW_LANDMARK_EYE_OUTER),
+    BOTH(43, 38, SINEW_LANDMARK_LID_UPPER), /* two points of each lid */
+    BOTH(44, 37, SINEW_LANDMARK_LID_UPPER),
+    BOTH(47, 40, SINEW_LANDMARK_LID_LOWER),
+    BOTH(46, 41, SINEW_LANDMARK_LID_LOWER),
     BOTH(35, 31, SINEW_LANDMARK_NOSE_WING),
     BOTH(54, 48, SINEW_LANDMARK_MOUTH_CORNER),
     BOTH(53, 49, SINEW_LANDMARK_LIP_UPPER_SIDE),
@@ -338,19 +342,25 @@ static int number_of(const char *name) {
 }
 
 static const numbered *layout_of(const sinew_markers *take, int *first, int *rows) {
-    int count = take->marker_count, low = number_of(take->names[0]);
+    int count = take->marker_count, low = number_of(take->names[0]), high = low;
     if (count != 68 && count != 51 && count != 468 && count != 478) return NULL;
     for (int i = 0; i < count; i++) {
         sn_marker_name parsed = sn_marker_name_parse(take->names[i]);
         int number = number_of(take->names[i]);
         if (number < 0 || parsed.landmark >= 0) return NULL;
         if (number < low) low = number;
+        if (number > high) high = number;
     }
-    if (low != 0 && low != 1) return NULL;
+    if ((low != 0 && low != 1) || high - low != count - 1) return NULL;
     *first = count == 51 ? low - 17 : low; /* 51 points are the 68 without the jaw line */
     bool dense = count > 100;
     *rows = dense ? (int)(sizeof mediapipe / sizeof *mediapipe) : (int)(sizeof ibug / sizeof *ibug);
     return dense ? mediapipe : ibug;
+}
+
+bool sn_marker_names_numbered(const sinew_markers *take) {
+    int first, rows;
+    return take->marker_count > 0 && layout_of(take, &first, &rows) != NULL;
 }
 
 void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names) {

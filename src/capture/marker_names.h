@@ -18,6 +18,8 @@ sn_marker_name sn_marker_name_parse(const char *name);
 /* Numbered layouts are known by their size: 68 or 51 points (iBUG), 468 or 478 (MediaPipe). All
  * other takes are parsed name by name. names[take->marker_count]. */
 void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names);
+/* Whether the take is one of the numbered layouts. */
+bool sn_marker_names_numbered(const sinew_markers *take);
 
 /* Which markers of a take are one face: those with labels ("*12", "Unlabeled 7" have none), and, if
  * labels are repeated under several prefixes ("A:chin", "B:chin"), those of the subject that is

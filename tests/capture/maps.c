@@ -8,7 +8,8 @@
 
 typedef struct scene {
     sinew_rig *rig, *other;
-    sinew_markers *take; /* of the first face */
+    sinew_anatomy *anatomy; /* of the first face, as its take */
+    sinew_markers *take;
     sinew_marker_map *map;
 } scene;
 
@@ -18,12 +19,14 @@ static int make(void **state) {
     assert_ok(sinew_sample_rig("face", NULL, &s.rig, &error));
     assert_ok(sinew_sample_rig("face2", NULL, &s.other, &error));
     assert_ok(sinew_sample_markers("face", NULL, NULL, &s.take, &s.map, &error));
+    assert_ok(sinew_anatomy_create(s.rig, NULL, &s.anatomy, &error));
     *state = &s;
     return 0;
 }
 
 static int drop(void **state) {
     scene *s = *state;
+    sinew_anatomy_destroy(s->anatomy);
     sinew_rig_destroy(s->rig), sinew_rig_destroy(s->other);
     sinew_markers_destroy(s->take);
     sinew_marker_map_destroy(s->map);
@@ -91,6 +94,53 @@ static void an_l_beside_a_u_is_lower_and_not_left(void **state) {
     sn_marker_names_of(take, parsed);
     assert_int_equal(parsed[1].side, SINEW_SIDE_LEFT);
     sinew_markers_destroy(take);
+}
+
+/* Whatever comes before the numbers: "lm_12" is not left, and "12" is not a vertex. */
+static void layouts_are_known_by_their_numbers(void **state) {
+    scene *s = *state;
+    sinew_error error;
+    for (int k = 0; k < 3; k++)
+        for (int first = 0; first < 2; first++) {
+            sinew_markers *take;
+            assert_ok(sinew_markers_create(68, 1, &take, &error));
+            sn_marker_name parsed[68];
+            for (int i = 0; i < 68; i++) {
+                char name[32];
+                snprintf(name, sizeof name,
+                         k == 0   ? "%d"
+                         : k == 1 ? "lm_%d"
+                                  : "Landmark %02d",
+                         first + i);
+                assert_ok(sinew_markers_set_name(take, i, name, &error));
+            }
+            sn_marker_names_of(take, parsed);
+            assert_true(sn_marker_names_numbered(take));
+            assert_int_equal(parsed[30].landmark, SINEW_LANDMARK_NOSE_TIP);
+            assert_int_equal(parsed[45].landmark, SINEW_LANDMARK_EYE_OUTER);
+            assert_int_equal(parsed[45].side, SINEW_SIDE_LEFT);
+            /* points at the landmarks of the face, the others at its nose bridge */
+            for (int i = 0; i < 68; i++) {
+                double *p = take->positions + 3 * i;
+                bool known = parsed[i].landmark >= 0;
+                assert_true(sinew_anatomy_landmark(
+                    s->anatomy,
+                    known ? (sinew_landmark)parsed[i].landmark : SINEW_LANDMARK_NOSE_BRIDGE,
+                    known ? parsed[i].side : SINEW_SIDE_NONE, p, NULL));
+                p[0] = 1000 * p[0] + 40;
+                p[1] = 1000 * p[1] + 900 + (known ? 0 : 0.1 * i), p[2] *= 1000;
+            }
+            sinew_capture *capture;
+            assert_ok(sinew_capture_create(s->rig, take, NULL, NULL, &capture, &error));
+            sinew_capture_info info = {.size = sizeof info};
+            sinew_capture_get_info(capture, &info);
+            assert_int_equal(info.map_source, SINEW_MAP_SOURCE_BY_NAMES);
+            assert_close(info.scale, 0.001, 1e-4);
+            sinew_capture_destroy(capture);
+            assert_ok(sinew_markers_set_name(take, 3, "900", &error)); /* not a layout any more */
+            assert_false(sn_marker_names_numbered(take));
+            sinew_markers_destroy(take);
+        }
 }
 
 /* The take turned, shifted and in other units. */
@@ -455,6 +505,7 @@ int test_maps(void) {
         cmocka_unit_test(names_tell_landmarks_and_sides),
         cmocka_unit_test(named_takes_find_their_points_on_either_face),
         cmocka_unit_test(an_l_beside_a_u_is_lower_and_not_left),
+        cmocka_unit_test(layouts_are_known_by_their_numbers),
         cmocka_unit_test(markers_without_labels_and_other_subjects_are_left_out),
         cmocka_unit_test(a_marker_that_the_neutral_misses_is_placed_all_the_same),
         cmocka_unit_test(names_that_do_not_fit_positions_are_doubted_or_refused),
