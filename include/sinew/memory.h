@@ -13,9 +13,10 @@
 extern "C" {
 #endif
 
-/* `resize` follows realloc: a NULL block allocates, blocks are aligned for any type, and a result of
- * NULL means that there is no memory and the old block is still valid. `release` may be called with
- * NULL. Both are called from several threads at the same time. Frozen: it keeps its size and its fields. */
+/* `resize` follows realloc: a NULL block allocates, blocks are aligned for any type, and a result
+ * of NULL means that there is no memory and the old block is still valid. `release` may be called
+ * with NULL. Both are called from several threads at the same time. Frozen: it keeps its size and
+ * its fields. */
 typedef struct sinew_allocator {
     void *(*resize)(void *block, size_t bytes, void *user);
     void (*release)(void *block, void *user);

@@ -322,7 +322,8 @@ static bool same_parameters(const sinew_modal_parameters *a, const sinew_modal_p
            same_values(a->fit, b->fit, 3 * a->count);
 }
 
-/* before: a motion through the same keys, or NULL. moves->set, from and to specify what is wanted. */
+/* before: a motion through the same keys, or NULL. moves->set, from and to specify what is wanted.
+ */
 static sinew_status fill_moves(const sn_model_setup *setup, const sinew_modal *modal,
                                const sn_modal_keys *keys, const sn_modal_moves *before,
                                sn_modal_moves *moves, sinew_error *error) {
