@@ -47,6 +47,7 @@ struct solver {
     atomic_bool cancel, interrupt;
     /* of the thread */
     engine *engine;
+    int threads;        /* of the machine, or as many as the command was given */
     net_message **clip; /* computed frames, or NULL */
     int clip_frames;
     size_t clip_bytes;
@@ -195,6 +196,12 @@ static void forget_clip(solver *s) {
     s->clip_bytes = 0;
 }
 
+/* Builds use every thread. Shapes leave one processor to the browser, which draws at the same time:
+ * a loop ends when its slowest thread does, and a thread that shares a processor is slow. */
+static void use_threads(const solver *s, bool is_shape) {
+    sinew_set_threads(is_shape && s->threads > 1 ? s->threads - 1 : s->threads);
+}
+
 /* Solves and sends one frame, or sends the one that is kept. */
 static sinew_status show_frame(solver *s, int frame, uint64_t revision,
                                const sinew_monitor *monitor, sinew_error *error) {
@@ -204,7 +211,9 @@ static sinew_status show_frame(solver *s, int frame, uint64_t revision,
         solver_give(s, SOLVER_FRAME, 0, net_message_keep(s->clip[frame]));
         return SINEW_OK;
     }
+    use_threads(s, true);
     sinew_status status = engine_solve(s->engine, frame, monitor, error);
+    use_threads(s, false);
     if (status != SINEW_OK) return status;
     net_message *message = frame_message(s, frame, revision, engine_is_preview(s->engine));
     if (frame >= 0 && message) {
@@ -443,6 +452,7 @@ sinew_status solver_create(const solver_handler *handler, solver **out, sinew_er
         return SINEW_NO_MEMORY;
     }
     s->handler = *handler;
+    s->threads = sinew_threads();
     sinew_status status = engine_create(&s->engine, error);
     if (status != SINEW_OK) {
         free(s);

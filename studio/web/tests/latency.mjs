@@ -50,6 +50,7 @@ for (const model of models) {
         if (state.shape.value !== last) solves.push((last = state.shape.value).ms);
       }
     };
+    if (!state.scene.value.weights) patch([{ op: 'add', path: '/weights', value: {} }], 'weights');
     await drag(1500); // warm
     clearLatency();
     solves.length = longest = 0;
