@@ -11,7 +11,13 @@ export class ContactShadow {
   private camera = new THREE.OrthographicCamera(-1, 1, 1, -1, 0, 1);
   private target = new THREE.WebGLRenderTarget(SIZE, SIZE);
   private other = new THREE.WebGLRenderTarget(SIZE, SIZE);
-  private depth = new THREE.MeshBasicMaterial({ color: 0x000000, side: THREE.DoubleSide });
+  /** Dark where the shape is close to the floor. Who sees the inside looks into an opening, such as a neck that is cut off: its rim is close. */
+  private depth = new THREE.ShaderMaterial({
+    side: THREE.DoubleSide,
+    uniforms: { reach: { value: 1 } },
+    vertexShader: 'varying float height; void main() { vec4 p = modelViewMatrix * vec4(position, 1.0); height = -p.z; gl_Position = projectionMatrix * p; }',
+    fragmentShader: 'uniform float reach; varying float height; void main() { float near = max(0.0, 1.0 - height / reach); gl_FragColor = vec4(0.0, 0.0, 0.0, gl_FrontFacing ? near * (2.0 - near) : 1.0); }',
+  });
   private blurX = new THREE.ShaderMaterial(HorizontalBlurShader);
   private blurY = new THREE.ShaderMaterial(VerticalBlurShader);
   private quad = new THREE.Mesh(new THREE.PlaneGeometry(2, 2));
@@ -36,7 +42,8 @@ export class ContactShadow {
     this.camera.left = this.camera.bottom = -size / 2;
     this.camera.right = this.camera.top = size / 2;
     this.camera.near = 0;
-    this.camera.far = diagonal * 0.35;
+    this.camera.far = box.max.y - floor + diagonal; // shapes may rise above the neutral
+    this.depth.uniforms.reach.value = diagonal * 0.4;
     this.camera.position.set(center.x, floor, center.z);
     this.camera.up.set(0, 0, -1);
     this.camera.lookAt(center.x, floor + 1, center.z);

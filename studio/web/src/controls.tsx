@@ -5,7 +5,9 @@ import { useRef, useState } from 'preact/hooks';
 export const format = (value: number, digits = 2) =>
   Math.abs(value) >= 1e4 || (value !== 0 && Math.abs(value) < 10 ** -(digits + 1))
     ? value.toExponential(1).replace('.0', '').replace('e+', 'e')
-    : String(Math.round(value * 10 ** digits) / 10 ** digits);
+    : Math.abs(value) < 10 ** -digits
+      ? String(Number(value.toPrecision(1))) // small is not 0
+      : String(Math.round(value * 10 ** digits) / 10 ** digits);
 
 /** Screen readers do not read 1e-7. */
 const plain = (value: number) =>

@@ -7,6 +7,7 @@ const unfinished = new Map<Film, number>();
 export class Film {
   private frames: (HTMLCanvasElement | null)[];
   private drawn = 0;
+  private isDrawing = false;
 
   /** `draw` fills a canvas with one phase. */
   constructor(readonly length: number, private width: number, private height: number, private draw: (canvas: HTMLCanvasElement, phase: number) => Promise<void>) {
@@ -26,6 +27,8 @@ export class Film {
   /** Drawing takes a third of the page's time, and starts with the film that has the fewest phases. */
   private isTurn(now: number): boolean {
     unfinished.set(this, now);
+    if (this.isDrawing) return false;
+    if (this.drawn === 0) return true; // its first picture does not wait
     if (isBusy || now < busyUntil) return false;
     for (const [film, seen] of unfinished) {
       if (now - seen > 1000) unfinished.delete(film);
@@ -38,11 +41,11 @@ export class Film {
     const canvas = document.createElement('canvas'), start = performance.now();
     canvas.width = this.width;
     canvas.height = this.height;
-    isBusy = true;
-    await this.draw(canvas, phase).finally(() => (isBusy = false));
+    isBusy = this.isDrawing = true;
+    await this.draw(canvas, phase).finally(() => (isBusy = this.isDrawing = false));
     this.frames[phase] = canvas;
     const end = performance.now();
-    if (this.drawn > 0) busyUntil = end + 2 * (end - start); // its first picture does not wait
+    if (this.drawn > 0) busyUntil = end + 2 * (end - start);
     if (++this.drawn === this.length) unfinished.delete(this);
   }
 

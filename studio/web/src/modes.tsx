@@ -132,7 +132,7 @@ function Motion() {
     <figure class="modeplot">
       <figcaption>
         <label title="z(t): weight of one mode over the clip. The slowest is mode 1">
-          <i style={{ background: '#6fbf8b' }} />z(t) of mode{' '}
+          <i style={{ background: '#6fbf8b' }} />z(t), mode{' '}
           <input type="number" min={1} max={modes?.frequency.length ?? 1} value={mode + 1} data-testid="mode-number"
             onInput={(event) => (chosen.value = Math.max(0, Number(event.currentTarget.value) - 1 || 0))} />
         </label>

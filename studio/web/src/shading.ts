@@ -152,7 +152,7 @@ void main() {
   vec3 n = normalize(normal);
   vec3 toEye = normalize(cameraPosition - position);
   vFacing = dot(n, toEye);
-  if (vFacing < -0.1) n = -n;
+  if (vFacing < -0.5) n = -n; // seen from inside; not where a silhouette merely turns away
   const vec3 key = vec3(-0.4264, 0.6396, 0.6396), rim = vec3(0.5976, 0.3586, -0.7171);
   float deep = smoothstep(0.05, 0.5, shade);
   vec3 walls = mix(vec3(0.22, 0.19, 0.17), vec3(0.42, 0.42, 0.43), 0.5 + 0.5 * n.y) + 0.30 * max(0.0, dot(n, key)) * vec3(1.0, 0.95, 0.9);

@@ -235,12 +235,12 @@ function Locks() {
   const regions = state.rig.value?.regions ?? [];
   const alpha = state.member.attenuation.value?.alpha;
   const free = regions.filter((region) => !locks.some((lock) => lock.select === `region:${region.name}`));
-  if (!regions.length && !locks.length) return null;
+  if (!state.rig.value) return null;
   return (
     <Section title="Locks" actions={
       <IconButton label="Which sliders disturb which" testid="interference" onClick={() => { state.dialog.value = 'interference'; if (!state.interference.value) send({ type: 'interference' }); }}><Grid3x3 size={14} /></IconButton>
     }>
-      <p class="note">Lock a region, or paint one with the Lock tool; other sliders adjust to keep it still. {locks.length > 0
+      <p class="note">{regions.length ? 'Lock a region, or paint one with the Lock tool' : 'Paint what must not move with the Lock tool'}; other sliders adjust to keep it still. {locks.length > 0
         ? <button type="button" class="link strong underline" data-testid="show-motion" title="Heat map of the motion from rest" onClick={() => (state.overlay.value = state.overlay.value === 'motion' ? 'none' : 'motion')}>{state.overlay.value === 'motion' ? 'Hide what still moves' : 'Show what still moves'}</button>
         : 'Locked vertices are blue.'}</p>
       {state.tool.value === 'lock' && state.selectedLock.value >= 0 && (

@@ -78,7 +78,8 @@ export class View {
   private linear: Surface | null = null;
   private physical: Surface | null = null;
   private ghostMaterial = new THREE.MeshStandardMaterial({
-    color: 0x4f8fd0, transparent: true, opacity: 0.28, depthWrite: false, roughness: 0.9, side: THREE.FrontSide,
+    color: 0x4f8fd0, transparent: true, opacity: 0.34, depthWrite: false, roughness: 0.9, side: THREE.FrontSide,
+    polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 8, // where both shapes are the same, the physical one is seen
   });
   private wireMaterial = new THREE.LineBasicMaterial({ color: 0x10141a, transparent: true, opacity: 0.22 });
   private obstacles: ObstacleStage;
@@ -99,6 +100,8 @@ export class View {
   private worker: Worker | null = null;
   private diagonal = 1;
   private floor = 0;
+  /** A new rig is framed until its first physical shape is there, or somebody turns the view. */
+  private isFraming = false;
   private drag: { vertex: number; plane: THREE.Plane; gesture: string; index: number; moved: boolean; kind: state.Tool } | null = null;
   private mark = new THREE.BufferAttribute(new Float32Array(), 1);
   private painted = new Set<number>();
@@ -153,6 +156,7 @@ export class View {
     this.orbit = new OrbitControls(this.camera, host);
     this.orbit.enableDamping = false;
     this.orbit.addEventListener('change', () => this.invalidate());
+    this.orbit.addEventListener('start', () => (this.isFraming = false));
     this.obstacles = new ObstacleStage(this.scene, this.camera, right, () => this.invalidate(), (held) => (this.orbit.enabled = !held));
 
     host.addEventListener('pointerdown', (event) => this.onDown(event), { capture: true });
@@ -336,6 +340,7 @@ export class View {
     let floor = Infinity;
     for (let i = 1; i < rig.neutral.length; i += 3) floor = Math.min(floor, rig.neutral[i]);
     this.placeFloor(floor);
+    this.isFraming = true;
     this.home();
     this.updateOverlay();
     const { locks, obstacles } = state.scene.peek();
@@ -373,12 +378,20 @@ export class View {
     const rig = state.rig.value;
     if (!rig) return;
     const { w, h } = this.half();
-    const { center, across, tall, aspect } = frameRig(this.camera, rig, state.scene.peek().studio?.camera as string | undefined, w / Math.max(1, h));
+    const { center, across, tall, aspect } = frameRig(this.camera, rig, state.scene.peek().studio?.camera as string | undefined, w / Math.max(1, h), this.shownShapes(rig));
     this.orbit.target.copy(center);
     this.orbit.update();
     this.homeCamera.copy(this.camera);
     this.homeCamera.zoom = Math.max(across / aspect, tall) / Math.max(across, tall); // for a square
     this.invalidate();
+  }
+
+  /** The neutral and what the views show. */
+  private shownShapes(rig: state.Rig): Float32Array {
+    const shown = [this.linear, this.physical].flatMap((surface) => (surface ? [surface.geometry.attributes.position.array as Float32Array] : []));
+    const all = new Float32Array(rig.neutral.length * (shown.length + 1));
+    [rig.neutral, ...shown].forEach((shape, i) => all.set(shape, i * rig.neutral.length));
+    return all;
   }
 
   private setPositions(surface: Surface, positions: Float32Array, triangles: Uint32Array) {
@@ -405,6 +418,8 @@ export class View {
     this.setPositions(this.physical, shape.positions, rig.triangles);
     this.shadows.linear.stale = this.shadows.physical.stale = true;
     this.measureShapes();
+    if (this.isFraming) this.home();
+    if (!shape.building) this.isFraming = false;
     this.updateOverlay();
     this.drawMarks();
   }
@@ -536,6 +551,7 @@ export class View {
 
   /** Rotates the camera by steps of a twelfth of a right angle. */
   turn(right: number, up: number) {
+    this.isFraming = false;
     const step = Math.PI / 24, at = new THREE.Spherical().setFromVector3(this.camera.position.clone().sub(this.orbit.target));
     at.theta += step * right;
     at.phi = Math.max(0.01, Math.min(Math.PI - 0.01, at.phi - step * up));
@@ -545,6 +561,7 @@ export class View {
   }
 
   zoom(factor: number) {
+    this.isFraming = false;
     this.camera.position.sub(this.orbit.target).divideScalar(factor).add(this.orbit.target);
     this.orbit.update();
     this.invalidate();
