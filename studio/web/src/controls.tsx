@@ -212,7 +212,7 @@ export function Section(props: { title: string; actions?: ComponentChildren; chi
   return (
     <section class="section">
       <div class="head">
-        <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <button type="button" aria-expanded={open} title={`${open ? 'Hide' : 'Show'} this section`} onClick={() => setOpen(!open)}>
           <h2>{props.title}</h2>
         </button>
         <span class="actions">{props.actions}</span>

@@ -57,7 +57,7 @@ function Export({ view }: { view: View }) {
         <button type="button" disabled={!clip} title="Slider weights, CSV" data-testid="export-curves" onClick={() => ask('curves', 'csv')}>Curves (CSV)</button>
       </div>
       {!clip && (
-        <p class="note">There is no clip yet. <button type="button" class="link strong underline" data-testid="make-clip" onClick={setKey}>Make one of two seconds</button> that moves from rest to this pose and back, or drop a clip on the page.</p>
+        <p class="note">There is no clip yet. <button type="button" class="link strong underline" title="Set keys at 0, 1 and 2 s" data-testid="make-clip" onClick={setKey}>Make one of two seconds</button> that moves from rest to this pose and back, or drop a clip on the page.</p>
       )}
       <h2>This pose</h2>
       <div class="buttons">
@@ -129,7 +129,7 @@ function Matrix() {
           <ol class="pairs">
             {[...data.worst].sort((a, b) => b.disturbance - a.disturbance).slice(0, 12).map((pair) => (
               <li key={`${pair.disturbed}-${pair.disturber}`}>
-                <button type="button" class="link strong" onClick={() => select(pair.disturbed, pair.disturber)}>{data.targets[pair.disturber]} → {data.targets[pair.disturbed]}</button>
+                <button type="button" class="link strong" title="Select the two sliders" onClick={() => select(pair.disturbed, pair.disturber)}>{data.targets[pair.disturber]} → {data.targets[pair.disturbed]}</button>
                 <output>{Math.round(100 * pair.disturbance)} %</output>
               </li>
             ))}

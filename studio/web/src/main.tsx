@@ -87,7 +87,7 @@ function Header() {
         {state.theme.value === 'dark' ? <Sun size={16} /> : <Moon size={16} />}
       </IconButton>
       <IconButton label="Keyboard and mouse (?)" onClick={() => (state.dialog.value = 'help')}><CircleHelp size={16} /></IconButton>
-      <button type="button" class="button accent" data-testid="export" onClick={() => (state.dialog.value = 'export')}><Download size={14} /> Export</button>
+      <button type="button" class="button accent" title="Export the clip, the pose or the scene" data-testid="export" onClick={() => (state.dialog.value = 'export')}><Download size={14} /> Export</button>
     </header>
   );
 }
@@ -203,8 +203,8 @@ function Viewport() {
           <Pointer size={15} aria-hidden="true" />
           <span>
             Left: linear. Right: physics. Drag a slider, pull a cheek (<kbd>P</kbd>) or drop a GLB. Or see{' '}
-            {FIRST_EXAMPLES.map(([name, text]) => <Fragment key={name}><button type="button" class="link strong underline" data-testid={`try-${name}`} onClick={() => open({ example: name })}>{text}</button>, </Fragment>)}
-            <button type="button" class="link strong underline" data-testid="examples" onClick={() => (state.dialog.value = 'start')}>all six examples</button>.
+            {FIRST_EXAMPLES.map(([name, text]) => <Fragment key={name}><button type="button" class="link strong underline" title="Open this example; undo brings back what was there" data-testid={`try-${name}`} onClick={() => open({ example: name })}>{text}</button>, </Fragment>)}
+            <button type="button" class="link strong underline" title="Open the start screen" data-testid="examples" onClick={() => (state.dialog.value = 'start')}>all six examples</button>.
           </span>
         </div>
       )}

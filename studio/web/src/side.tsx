@@ -113,14 +113,14 @@ function Parameters() {
     <Section
       title={title(model.name)}
       actions={changed && (
-        <button type="button" class="link" onClick={() => { patch([{ op: 'remove', path: '/parameters' }], 'Reset parameters'); }}>reset</button>
+        <button type="button" class="link" title="Set all parameters to their defaults" onClick={() => { patch([{ op: 'remove', path: '/parameters' }], 'Reset parameters'); }}>reset</button>
       )}
     >
       <p class="note">{model.summary.replace(/^./, (c) => c.toUpperCase())}.</p>
       {common.map((p) => <ParameterRow key={p.name} parameter={p} />)}
       {rare.length > 0 && (
         <details class="more">
-          <summary>{rare.length} more parameters</summary>
+          <summary title="Parameters that are rarely changed">{rare.length} more parameters</summary>
           {rare.map((p) => <ParameterRow key={p.name} parameter={p} />)}
         </details>
       )}
@@ -200,7 +200,7 @@ function Obstacles() {
       {list.map((obstacle, i) => (
         <div key={i} class={`card ${i === selected ? 'selected' : ''}`} onClick={() => (state.selectedObstacle.value = i)}>
           <div class="cardhead">
-            <button type="button" class="link strong" onClick={() => (state.selectedObstacle.value = i)}>{obstacle.name ?? obstacle.shape}</button>
+            <button type="button" class="link strong" title="Select the obstacle: its arrows and numbers move it" onClick={() => (state.selectedObstacle.value = i)}>{obstacle.name ?? obstacle.shape}</button>
             <span class="actions">
               {i === selected && !['sphere', 'box', 'mesh'].includes(obstacle.shape) && (
                 <IconButton label={state.gizmoMode.value === 'translate' ? 'Rotate instead of move' : 'Move instead of rotate'} onClick={() => {
@@ -287,7 +287,7 @@ function Locks() {
           }} />
       )}
       {free.length > 0 && (
-        <label class="row choice">
+        <label class="row choice" title="Keep a region of the rig still while sliders move">
           <span class="name">Lock a region</span>
           <select value="" data-testid="add-lock" onChange={(event) => {
             const name = event.currentTarget.value;
@@ -311,7 +311,7 @@ function Pins() {
   const pulls = state.member.pulls.value ?? [];
   if (!pulls.length) return null;
   return (
-    <Section title="Pins" actions={<button type="button" class="link" onClick={() => { patch([{ op: 'remove', path: '/pulls' }], 'Remove all pins'); }}>remove all</button>}>
+    <Section title="Pins" actions={<button type="button" class="link" title="Let go of all pinned points" onClick={() => { patch([{ op: 'remove', path: '/pulls' }], 'Remove all pins'); }}>remove all</button>}>
       {pulls.map((pull, i) => (
         <div class="card lock" key={i}>
           <span>vertex {pull.vertex}</span>

@@ -100,7 +100,7 @@ function ResetGroup({ group, rows }: { group: string; rows: Row[] }) {
   const sliders = rows.flatMap((row) => row.sliders);
   const on = useComputed(() => sliders.some((s) => weightOf(s.name).value !== s.rest));
   if (!on.value) return null;
-  return <button type="button" class="link" onClick={() => resetAll(sliders.map((s) => s.name), `Reset ${group}`)}>reset</button>;
+  return <button type="button" class="link" title={`Set the sliders of ${group} to rest`} onClick={() => resetAll(sliders.map((s) => s.name), `Reset ${group}`)}>reset</button>;
 }
 
 export function Sliders() {
@@ -112,6 +112,7 @@ export function Sliders() {
         <input
           id="slider-search"
           type="search"
+          title="Show only the sliders whose names contain these words (/)"
           placeholder={`Search ${count} sliders`}
           aria-label="Search sliders"
           value={query.value}

@@ -71,7 +71,7 @@ function Tile({ example, view }: { example: state.Example; view: View | null }) 
   }, []);
   return (
     <li>
-      <button type="button" data-testid={`example-${example.name}`} onClick={() => { open({ example: example.name }); close(); }}
+      <button type="button" title="Open this example; undo brings back what was there" data-testid={`example-${example.name}`} onClick={() => { open({ example: example.name }); close(); }}
         onPointerEnter={() => setOver(true)} onPointerLeave={() => setOver(false)} onFocus={() => setOver(true)} onBlur={() => setOver(false)}>
         {preview && view
           ? <Moving preview={preview} view={view} isStill={wantsCalm() && !isOver} />

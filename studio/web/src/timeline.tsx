@@ -190,7 +190,7 @@ function Nothing() {
   return (
     <p class="hint">
       No clip yet. Press <b>K</b> to make one from this pose, {!sample && 'or '}drop a CSV of slider curves on the page
-      {sample && <>, or <button type="button" class="link strong" data-testid="sample-clip" onClick={() => open({ sample })}>use the sample clip</button></>}.
+      {sample && <>, or <button type="button" class="link strong" title="Open the clip that comes with this rig" data-testid="sample-clip" onClick={() => open({ sample })}>use the sample clip</button></>}.
     </p>
   );
 }

@@ -193,6 +193,57 @@ test('the face: a lock is painted, shown and undone; the matrix opens', async ()
   await until(page, 'state.selectedSliders.value.length > 0 && !state.dialog.value');
 });
 
+test('the worker finds edges, light and a tree; picking with that tree or with none is the same', async () => {
+  await until(page, 'view.tree && view.restEdges.length');
+  await until(page, 'Array.from(view.physical.geometry.attributes.shade.array).some((x) => x < 0.9)');
+  const { edges, diagonals } = await page.evaluate(() => {
+    const { state, view } = window.studio, { triangles, triangleFace } = state.rig.value;
+    const faces = new Map(); // a polygon's triangles in common have their diagonal in common
+    for (let t = 0; t < triangleFace.length; t++) faces.set(triangleFace[t], [...(faces.get(triangleFace[t]) ?? []), [...triangles.subarray(3 * t, 3 * t + 3)]]);
+    const inside = new Set([...faces.values()].filter((f) => f.length === 2).map(([a, b]) => a.filter((v) => b.includes(v)).sort((x, y) => x - y).join()));
+    const list = view().restEdges;
+    let diagonals = 0;
+    for (let e = 0; e < list.length; e += 2) if (inside.has([list[e], list[e + 1]].sort((x, y) => x - y).join())) diagonals++;
+    return { edges: list.length / 2, diagonals };
+  });
+  check(edges > 2000 && diagonals === 0, `${edges} edges, ${diagonals} of them diagonals`);
+  const picked = await page.evaluate(() => {
+    const view = window.studio.view(), { tree, physical } = view;
+    const pick = (from) => {
+      view.tree = from;
+      physical.bvh = null;
+      return [200, 1400, 700].map((v) => {
+        const at = view.project(v), hit = view.pick({ clientX: at.x, clientY: at.y });
+        return hit && [hit.vertex, hit.triangle];
+      });
+    };
+    const result = [pick(null), pick(tree)];
+    view.tree = tree;
+    return result;
+  });
+  check(picked[0].some(Boolean) && JSON.stringify(picked[0]) === JSON.stringify(picked[1]), JSON.stringify(picked));
+});
+
+test('a bent shape is in the frame; F frames what is shown', async () => {
+  const inFrame = () => page.evaluate(() => {
+    const view = window.studio.view(), stage = document.querySelector('[data-testid=physical]').getBoundingClientRect();
+    const count = window.studio.state.rig.value.vertices;
+    return Array.from({ length: count }, (_, v) => view.project(v)).every(({ x, y }) => x >= stage.left && x <= stage.right && y >= stage.top && y <= stage.bottom);
+  });
+  await page.evaluate(() => window.studio.patch([{ op: 'add', path: '/rig', value: { sample: 'bar' } }, { op: 'add', path: '/weights', value: { bend180: 0.5 } }], 'A bent bar'));
+  await until(page, 'state.rig.value.sliders.some((s) => s.name === "bend180")');
+  await settled(page);
+  check(await inFrame(), 'the bent bar is in the frame');
+  await page.evaluate(() => window.studio.patch([{ op: 'replace', path: '/weights', value: { bend180: 1.5 } }], 'Bent further'));
+  await settled(page);
+  await page.keyboard.press('f');
+  check(await inFrame(), 'F frames the shape');
+  await page.keyboard.press('Control+z');
+  await page.keyboard.press('Control+z');
+  await until(page, 'state.rig.value.sliders.length === 52');
+  await settled(page);
+});
+
 test('orbit turns the view and leaves the scene alone', async () => {
   await settled(page);
   const before = [await pixels('left'), await read(page, 'state.revision.value')];
@@ -543,6 +594,12 @@ async function seriousIssues() {
   });
 }
 
+/** Controls that are seen but have no tooltip. */
+const withoutTooltip = () =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('button, input, select, summary, [role=slider]')].filter((e) => e.checkVisibility() && !e.closest('[title]')).map((e) => e.outerHTML.slice(0, 120)),
+  );
+
 test('keyboard, themes, sizes; no serious accessibility issue in any state, no console error', async () => {
   await until(page, '!state.toasts.value.length'); // a toast that fades has too little contrast for a moment
   await page.addScriptTag({ content: readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8') });
@@ -554,6 +611,8 @@ test('keyboard, themes, sizes; no serious accessibility issue in any state, no c
       if (dialog) await page.getByRole('dialog').waitFor();
       const found = await seriousIssues();
       check(found.length === 0, `${theme}, ${dialog ?? 'capture bench'}: ${found.join('\n')}`);
+      const bare = await withoutTooltip();
+      check(bare.length === 0, `${dialog ?? 'capture bench'}, without a tooltip: ${bare.join('\n')}`);
     }
     await show(null);
   }
@@ -574,6 +633,8 @@ test('keyboard, themes, sizes; no serious accessibility issue in any state, no c
     await until(page, '!state.toasts.value.length');
     const found = await seriousIssues();
     check(found.length === 0, `${theme}, full panels: ${found.join('\n')}`);
+    const bare = await withoutTooltip();
+    check(bare.length === 0, `full panels, without a tooltip: ${bare.join('\n')}`);
   }
   await page.evaluate(() => (window.studio.state.overlay.value = 'none'));
   await page.keyboard.press('?');
