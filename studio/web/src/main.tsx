@@ -135,7 +135,7 @@ function Legend() {
   const stops = HEAT_STOPS.map((s) => `rgb(${s.map((x) => Math.round(255 * x)).join(',')})`).join(',');
   const range = state.heatRange.value;
   const label = mode === 'stretch' ? `${Math.round(range * 100)} %` : state.lengthText(range);
-  const name = { difference: `distance from ${state.leftName.value.toLowerCase()}`, stretch: 'change of edge length', motion: 'motion from rest' }[mode];
+  const name = { difference: `distance from ${state.leftInText.value}`, stretch: 'change of edge length', motion: 'motion from rest' }[mode];
   return (
     <div class="legendbar" role="img" aria-label={`Heat map: ${name}, 0 to ${label}`}>
       <span>{name}</span>
@@ -168,7 +168,7 @@ function RightTag() {
   const differs = rig && state.apart.value > 1e-4 * rig.diagonal;
   return (
     <span class="tag rightTag" data-testid="right-tag">
-      {name}{ghost}{isPose ? ' · pose, K sets it as a key' : differs ? <small> · up to {state.lengthText(state.apart.value)} from {state.leftName.value.toLowerCase()}</small> : ''}
+      {name}{ghost}{isPose ? ' · pose, K sets it as a key' : differs ? <small> · up to {state.lengthText(state.apart.value)} from {state.leftInText.value}</small> : ''}
     </span>
   );
 }

@@ -269,6 +269,9 @@ export const leftName = computed(() => {
   return 'Linear';
 });
 
+/** The same within a sentence; names of methods stay as they are. */
+export const leftInText = computed(() => leftName.value.replace(/^Linear$/, 'linear'));
+
 /** Middle of the rig's box. */
 export const center = computed(() => {
   const p = rig.value?.neutral ?? new Float32Array(3);

@@ -104,6 +104,8 @@ const scenes = {
       window.studio.state.overlay.value = 'difference';
     });
     await settled(page);
+    await page.keyboard.press('f');
+    await settled(page);
     await picture('clip');
     await page.evaluate(() => {
       window.studio.state.theme.value = 'dark';
