@@ -6,7 +6,7 @@
 // started. With --busy, N other processes keep a processor busy each.
 import { spawn } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
-import { openPage, read, settled, startBrowser, startServer, until } from './support.mjs';
+import { openPage, read, settled, startBrowser, startFresh, until } from './support.mjs';
 
 const words = process.argv.slice(2);
 const option = (name) => (words.includes(name) ? words.splice(words.indexOf(name), 2)[1] : null);
@@ -17,7 +17,7 @@ const models = words.length ? words : ['linear', 'rotation', 'spring', 'force'];
 const busy = Array.from({ length: busyCount }, () => spawn(process.execPath, ['-e', 'for (;;);']));
 const browser = await startBrowser();
 const start = Date.now();
-const server = await startServer({ args: rig ? [rig] : [] });
+const server = await startFresh(rig);
 const listening = Date.now() - start;
 const page = await openPage(browser, server.address, { size: { width, height } });
 await page.waitForFunction(() => performance.getEntriesByName('face').length);

@@ -1,9 +1,9 @@
 // What the tests of the studio share: a server, a script client, a browser, a list of tests.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { connect } from '../../client.mjs';
 
 export const require = createRequire(join(process.env.SINEW_WEB_MODULES ?? '', 'x.js'));
@@ -41,6 +41,16 @@ export async function startServer({ folder, args = [], port = 0 } = {}) {
     if (!folder) rmSync(home, { recursive: true, force: true });
     return result;
   };
+  return server;
+}
+
+/** A studio of a copy of a rig, without what was done in it before; without a rig, of the sample face. */
+export async function startFresh(rig) {
+  const home = mkdtempSync(join(tmpdir(), 'sinew-studio-'));
+  if (rig) cpSync(rig, join(home, basename(rig)), { recursive: true });
+  const server = await startServer({ folder: home, args: rig ? [basename(rig)] : [] });
+  const { stop } = server;
+  server.stop = () => stop().finally(() => rmSync(home, { recursive: true, force: true }));
   return server;
 }
 

@@ -4,12 +4,12 @@
 // how long it lasted, and the processor time it took itself. What is left is waiting: for drawing,
 // which without a GPU happens on the processor in another process, and for other programs.
 import { cpus, loadavg } from 'node:os';
-import { openPage, read, settled, startBrowser, startServer, until } from './support.mjs';
+import { openPage, read, settled, startBrowser, startFresh, until } from './support.mjs';
 
 const words = process.argv.slice(2);
 const option = (name) => (words.includes(name) ? words.splice(words.indexOf(name), 2)[1] : null);
 const rig = option('--rig'), top = Number(option('--top') ?? 0);
-const server = await startServer({ args: rig ? [rig] : [] });
+const server = await startFresh(rig);
 const browser = await startBrowser();
 const cdp = await browser.newBrowserCDPSession();
 const CATEGORIES = ['toplevel', 'devtools.timeline', 'disabled-by-default-devtools.timeline', ...(top ? ['disabled-by-default-v8.cpu_profiler', 'v8'] : [])];
