@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "frame.h"
@@ -29,6 +30,8 @@ json_t *cli_json_loads(const char *text, size_t flags, json_error_t *error) {
 }
 
 json_t *cli_json_loadb(const char *text, size_t size, size_t flags, json_error_t *error) {
+    /* some editors start a text with a byte order mark */
+    if (size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) text += 3, size -= 3;
     parsing++;
     json_t *value = json_loadb(text, size, flags, error);
     parsing--;

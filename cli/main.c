@@ -108,6 +108,17 @@ static int run_verb(const cli_verb *verb, int count, char **words) {
     return code;
 }
 
+/* A full disk or closed pipe behind standard output must not pass as success, also where it was
+ * noticed long before the end. */
+static int check_output(const char *verb, int code) {
+    errno = 0;
+    bool good = !ferror(stdout);
+    if ((fflush(stdout) == 0 && good) || code != EXIT_DONE) return code;
+    fprintf(stderr, "sinew%s%s: cannot write to standard output: %s\n", *verb ? " " : "", verb,
+            errno ? strerror(errno) : "not all of it was accepted");
+    return EXIT_IO;
+}
+
 int main(int count, char **words) {
     /* OpenBLAS starts a thread per core when the library loads it, which is later. Where the
      * address space is limited that can fail; the library uses no more than one anyway. */
@@ -124,7 +135,7 @@ int main(int count, char **words) {
     if (!strcmp(name, "--help") || !strcmp(name, "-h")) name = "help";
     if (!strcmp(name, "--version")) {
         printf("sinew %s\n", sinew_version());
-        return EXIT_DONE;
+        return check_output("", EXIT_DONE);
     }
     const cli_verb *verb = cli_find_verb(name);
     if (!verb) {
@@ -136,12 +147,5 @@ int main(int count, char **words) {
             fprintf(stderr, "sinew: unknown verb '%s'; 'sinew help' lists them\n", name);
         return EXIT_USAGE;
     }
-    int code = run_verb(verb, count - 2, words + 2);
-    errno = 0;
-    /* A full disk or closed pipe behind standard output must not pass as success. */
-    if (fflush(stdout) != 0 && code == EXIT_DONE) {
-        fprintf(stderr, "sinew %s: cannot write to standard output: %s\n", name, strerror(errno));
-        code = EXIT_IO;
-    }
-    return code;
+    return check_output(name, run_verb(verb, count - 2, words + 2));
 }

@@ -258,6 +258,8 @@ static json_t *read_value(reader *r, int depth) {
 
 json_t *sn_json_read(const char *text, size_t size, sn_json_problem *problem) {
     *problem = (sn_json_problem){0};
+    /* some editors start a text with a byte order mark */
+    if (size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) text += 3, size -= 3;
     reader r = {text, text, text + size, NULL, 0, problem};
     json_t *value = read_value(&r, MOST_DEPTH);
     skip_space(&r);

@@ -24,6 +24,10 @@ void sinew_render_options_init(sinew_render_options *options) {
     };
 }
 
+/* Embree takes coordinates up to this; a camera may be this many radii away. */
+#define FARTHEST       1e18
+#define FARTHEST_SIZES 1e6
+
 static const double *panel_positions(const sinew_panel *panel) {
     return panel->positions ? panel->positions : panel->mesh->positions;
 }
@@ -258,8 +262,32 @@ static sinew_status check_panels(int panel_count, const sinew_panel *panels, sin
             if (!isfinite(x[i]))
                 return sn_fail(error, SINEW_BAD_INPUT,
                                "picture: vertex %zu of panel %d is not finite", i / 3, p + 1);
+            else if (!(fabs(x[i]) <= FARTHEST))
+                return sn_fail(error, SINEW_BAD_INPUT,
+                               "picture: vertex %zu of panel %d has a coordinate of %.3g, but "
+                               "pictures show up to %g",
+                               i / 3, p + 1, x[i], FARTHEST);
     }
     return SINEW_OK;
+}
+
+/* The sphere that the camera is to fit has to do with the shapes: rays and pixels are in single
+ * precision. */
+static sinew_status check_sphere(int panel_count, const sinew_panel *panels,
+                                 const sinew_render_options *options, sinew_error *error) {
+    double center[3], size, radius = options->radius, square = 0;
+    sinew_render_fit(panel_count, panels, center, &size);
+    for (int k = 0; k < 3; k++)
+        square += (options->center[k] - center[k]) * (options->center[k] - center[k]);
+    if (sqrt(square) <= FARTHEST_SIZES * size && radius <= FARTHEST_SIZES * size &&
+        radius >= size / FARTHEST_SIZES)
+        return SINEW_OK;
+    return sn_fail(error, SINEW_BAD_INPUT,
+                   "picture: the sphere to look at (center %.3g %.3g %.3g, radius %.3g) is too far "
+                   "from the shapes, or too large or small: they have the center %.3g %.3g %.3g "
+                   "and the radius %.3g",
+                   options->center[0], options->center[1], options->center[2], radius, center[0],
+                   center[1], center[2], size);
 }
 
 sinew_status sinew_render(int panel_count, const sinew_panel *panels,
@@ -274,6 +302,7 @@ sinew_status sinew_render(int panel_count, const sinew_panel *panels,
         return sn_fail(error, SINEW_BAD_INPUT,
                        "picture: zoom, angles and field of view must be sensible numbers");
     SN_TRY(check_panels(panel_count, panels, error));
+    if (options->radius > 0) SN_TRY(check_sphere(panel_count, panels, options, error));
     sn_layout layout = arrange(panel_count, panels, options);
     if (layout.panel_width < 8 || layout.panel_height < 8)
         return sn_fail(error, SINEW_BAD_INPUT, "picture of %d x %d pixels: too small for %d panels",

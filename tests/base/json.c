@@ -87,7 +87,6 @@ static const char *const texts[] = {
     "\"\xed\xa0\x80\"",
     "{\"a long key of more than thirty-two characters\": \"and a long text of a value\"}",
     "[1.2345678901234567, -9.8765432109876543e-12]",
-    "\xef\xbb\xbf{}",
     "nan",
     "[inf]",
     "{\"\": 1}",
@@ -150,6 +149,17 @@ static void nesting_has_a_limit(void **state) {
     assert_null(nested(2049, &problem));
     assert_string_equal(problem.text, "the text is nested too deeply");
     assert_null(nested(1000000, &problem));
+}
+
+static void a_byte_order_mark_is_skipped(void **state) {
+    (void)state;
+    sn_json_problem problem;
+    json_t *value = sn_json_read("\xef\xbb\xbf[1]", 6, &problem);
+    assert_int_equal(json_integer_value(json_array_get(value, 0)), 1);
+    json_decref(value);
+    static const char *const wrong[] = {"\xef\xbb\xbf", "\xef\xbb[1]", "[\xef\xbb\xbf]",
+                                        "\xef\xbb\xbf\xef\xbb\xbf[1]"};
+    for (int i = 0; i < 4; i++) assert_null(sn_json_read(wrong[i], strlen(wrong[i]), &problem));
 }
 
 static void assert_problem(const char *text, int line, int column, const char *what) {
@@ -244,6 +254,7 @@ int test_json(void) {
         cmocka_unit_test(the_same_texts_are_json_as_for_jansson),
         cmocka_unit_test(damaged_texts_are_refused_as_by_jansson),
         cmocka_unit_test(nesting_has_a_limit),
+        cmocka_unit_test(a_byte_order_mark_is_skipped),
         cmocka_unit_test(problems_name_line_and_column),
         cmocka_unit_test(memory_may_run_out_inside_any_token),
         cmocka_unit_test(a_text_is_complete_or_not_there),

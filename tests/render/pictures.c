@@ -145,6 +145,35 @@ static void unusable_input_is_refused_with_a_message(void **state) {
     mesh->positions[7] = NAN;
     assert_int_equal(sinew_render(1, &panel, &options, &image, &error), SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, "vertex 2"));
+    mesh->positions[7] = -1e30;
+    assert_int_equal(sinew_render(1, &panel, &options, &image, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "vertex 2 of panel 1 has a coordinate of -1e+30"));
+    sinew_mesh_destroy(mesh);
+}
+
+/* Rays from there would leave what Embree can compute with. */
+static void cameras_stay_near_the_shapes(void **state) {
+    (void)state;
+    sinew_mesh *mesh = ball(3, 6);
+    sinew_panel panel = {.mesh = mesh};
+    static const double far[][4] = {{1e30, 0, 0, 1},  {0, 1e300, 0, 1}, {0, 0, -1e8, 1},
+                                    {0, 0, 0, 1e300}, {0, 0, 0, 1e-20}, {NAN, 0, 0, 1}};
+    static const double near[][4] = {{1e3, 0, 0, 1}, {0, 0, 0, 1e3}, {0, 0, 0, 1e-3}};
+    sinew_render_options options;
+    sinew_render_options_init(&options);
+    options.width = options.height = 40;
+    for (int i = 0; i < 9; i++) {
+        const double *sphere = i < 6 ? far[i] : near[i - 6];
+        sinew_image *image;
+        sinew_error error;
+        memcpy(options.center, sphere, sizeof options.center);
+        options.radius = sphere[3];
+        sinew_status status = sinew_render(1, &panel, &options, &image, &error);
+        if (status != (i < 6 ? SINEW_BAD_INPUT : SINEW_OK))
+            fail_msg("sphere %d: %s", i, sinew_status_name(status));
+        if (i < 6) assert_non_null(strstr(error.message, "sphere to look at"));
+        sinew_image_destroy(image);
+    }
     sinew_mesh_destroy(mesh);
 }
 
@@ -340,6 +369,7 @@ int test_pictures(void) {
         cmocka_unit_test(pictures_do_not_depend_on_threads),
         cmocka_unit_test(wires_follow_faces_and_not_their_diagonals),
         cmocka_unit_test(unusable_input_is_refused_with_a_message),
+        cmocka_unit_test(cameras_stay_near_the_shapes),
         cmocka_unit_test(heat_colours_rise_from_blue_to_red),
         cmocka_unit_test(video_without_ffmpeg_is_unavailable_and_leaves_nothing),
         cmocka_unit_test(video_appears_when_closed),
