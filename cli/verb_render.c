@@ -196,12 +196,6 @@ static sinew_status load_rig(cli_call *call, const char *path, const char *weigh
             sinew_rig_rest_weights(rig, values);
             status = sinew_rig_parse_weights(rig, weights, values, &call->error);
         }
-        for (int i = 0; status == SINEW_OK && i < rig->slider_count; i++)
-            if (!(fabs(values[i]) <= 1e6))
-                status =
-                    sinew_fail(&call->error, SINEW_BAD_INPUT,
-                               "the weight of slider '%s' is %g, not a number from -1e6 to 1e6",
-                               rig->sliders[i].name, values[i]);
         if (status == SINEW_OK) status = sinew_linear_create(rig, &linear, &call->error);
         if (status == SINEW_OK) {
             sinew_linear_evaluate(linear, values, posed);

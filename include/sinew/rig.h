@@ -169,8 +169,8 @@ SINEW_API int sinew_rig_match(const sinew_rig *rig, const char *name, int slider
 /* The rest weights of the neutral. */
 SINEW_API void sinew_rig_rest_weights(const sinew_rig *rig, double *weights);
 /* Sets weights[slider_count] from text such as "smile=0.5,jawOpen=1"; sliders that are not named
- * keep their value. Returns SINEW_BAD_INPUT and quotes the entry that is malformed, unknown, or
- * sets a slider twice. */
+ * keep their value. Returns SINEW_BAD_INPUT and quotes the entry that is malformed, unknown, beyond
+ * -1e6 to 1e6, or sets a slider twice. */
 SINEW_API sinew_status sinew_rig_parse_weights(const sinew_rig *rig, const char *text,
                                                double *weights, sinew_error *error);
 /* Curves with exactly the rig's sliders as channels, in their order: channels are matched with

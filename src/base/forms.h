@@ -8,6 +8,9 @@
 
 #include "base/status.h"
 
+/* Weights beyond this are typing errors or noise; their squares overflow in the models. */
+#define SN_SLIDER_LIMIT 1e6
+
 /* The word at an index of "a|b|c" and its length; NULL beyond the last. */
 const char *sn_choice_at(const char *choices, int index, size_t *length);
 /* Index of the word, or -1. */

@@ -115,6 +115,9 @@ static sinew_status set_entry(const sinew_rig *rig, const sn_weight_entry *entry
     sinew_status status =
         count ? SINEW_OK : unknown_slider(rig, name, entry->length, entry->text, error);
     sn_free(name);
+    if (status == SINEW_OK && !(fabs(entry->value) <= SN_SLIDER_LIMIT))
+        status = sn_fail(error, SINEW_BAD_INPUT, "weight \"%.*s\": not a number from -%g to %g",
+                         entry->length, entry->text, SN_SLIDER_LIMIT, SN_SLIDER_LIMIT);
     for (int i = 0; i < count && status == SINEW_OK; i++) {
         if (named[sliders[i]])
             status = sn_fail(error, SINEW_BAD_INPUT, "weight \"%.*s\": slider %s is given twice",

@@ -2,6 +2,7 @@
 #ifndef SN_SESSION_CLIP_H
 #define SN_SESSION_CLIP_H
 
+#include "base/forms.h"
 #include "base/vec3.h"
 #include "session/scene.h"
 #include "sinew/curves.h"
@@ -34,8 +35,6 @@ sinew_status sn_clip_create(const sinew_scene *scene, const sinew_rig *rig,
                             const sinew_loader *loader, bool needs_weights,
                             const sinew_monitor *monitor, sn_clip *clip, sinew_error *error);
 void sn_clip_free(sn_clip *clip);
-/* Weights beyond this are typing errors or noise; their squares overflow in the models. */
-#define SN_SLIDER_LIMIT 1e6
 /* weights[slider_count] are numbers within the limit. */
 sinew_status sn_check_weights(const sinew_rig *rig, const double *weights, sinew_error *error);
 /* The frame whose time is nearest. */

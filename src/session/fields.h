@@ -7,8 +7,9 @@
 
 #include "sinew/model.h"
 
-/* Larger than any coordinate or count that makes sense, and finite. */
-#define SN_HUGE_NUMBER 1e300
+/* Larger than any coordinate, stiffness or count that makes sense; its powers in the models are
+ * finite. */
+#define SN_HUGE_NUMBER 1e15
 
 typedef enum sn_field_kind {
     SN_FIELD_TEXT,

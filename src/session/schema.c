@@ -55,6 +55,10 @@ static sinew_status check_numbers(const checker *c, const json_t *value, const c
     for (size_t i = 0; i < json_array_size(value); i++)
         if (!json_is_number(json_array_get(value, i)))
             return sn_scene_fail(c->scene, c->error, location, "element %zu is not a number", i);
+        else if (!(fabs(json_number_value(json_array_get(value, i))) <= SN_HUGE_NUMBER))
+            return sn_scene_fail(
+                c->scene, c->error, location, "element %zu must be between -%g and %g, not %g", i,
+                SN_HUGE_NUMBER, SN_HUGE_NUMBER, json_number_value(json_array_get(value, i)));
     return SINEW_OK;
 }
 

@@ -14,7 +14,7 @@ static json_t *describe_number(bool whole, double minimum, double maximum) {
     json_t *schema = json_pack("{s:s}", "type", whole ? "integer" : "number");
     if (minimum == 0 && maximum == 0) return schema;
     json_object_set_new(schema, "minimum", json_real(minimum));
-    if (maximum < SN_HUGE_NUMBER) json_object_set_new(schema, "maximum", json_real(maximum));
+    if (maximum != SN_HUGE_NUMBER) json_object_set_new(schema, "maximum", json_real(maximum));
     return schema;
 }
 

@@ -122,6 +122,18 @@ def write_special(folder):
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
+    scene = '{"sinew": 1, "rig": {"sample": "bar"}, "steps": %s}'
+    mesh = "v 0 0 0\nv 1.5 0 0\nv 0 1 0\nf 1 2 3\n"
+    (folder / "utf16.obj").write_bytes(mesh.encode("utf-16"))
+    (folder / "comma.obj").write_text(mesh.replace(".", ","))
+    (folder / "semicolon.csv").write_text("time_s;bend120\n0;0\n1;1\n")
+    (folder / "utf16.json").write_bytes((scene % 2).encode("utf-16-le"))
+    (folder / "latin.json").write_bytes((scene % 2).encode().replace(b"bar", b"b\xe4r"))
+    (folder / "nul.json").write_text((scene % 2).replace("bar", "bar\\u0000x"))
+    (folder / "large.json").write_text(scene % "1e400")
+    (folder / "nan.json").write_text(scene % "NaN")
+    (folder / "tail.json").write_text(scene % 2 + "garbage")
+    (folder / "forge.json").write_text((scene % 2)[:-1] + ', "a\\nsinew: fine": 1}')
     (folder / "claims.pc2").write_bytes(b"POINTCACHE2\0" + struct.pack(
         "<iiffi", 1, 0x7fffffff, 0, 1, 0x7fffffff))
     (folder / "negative.pc2").write_bytes(b"POINTCACHE2\0" + struct.pack("<iiffi", 1, -5, 0, 1, -1))

@@ -144,8 +144,9 @@ static void weights_are_read_from_text(void **state) {
     assert_ok(sinew_rig_parse_weights(rig, "browInnerUp=0.5, JawOpen=1,mouthLeft=-.25", w, &error));
     assert_true(w[0] == 0.5 && w[1] == 0.5 && w[6] == 1 && w[7] == -0.25);
     assert_ok(sinew_rig_parse_weights(rig, "", w, &error));
-    const char *bad[] = {"jawOpen",     "jawOpen=",   "=1", "nose=1",
-                         "jawOpen=nan", "jawOpen=1x", ",",  "jawOpen=1e999"};
+    const char *bad[] = {"jawOpen",       "jawOpen=",        "=1", "nose=1",
+                         "jawOpen=nan",   "jawOpen=1x",      ",",  "jawOpen=1e999",
+                         "jawOpen=1e300", "jawOpen=-1000001"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(sinew_rig_parse_weights(rig, bad[i], w, &error), SINEW_BAD_INPUT);
     /* twice by other spellings, and by a name that stands for both sides */
