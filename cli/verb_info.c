@@ -143,7 +143,7 @@ static void say_file(const cli_call *call, const cli_file *file, json_t *entry) 
         say_frames(call, about.frame_count, about.vertex_count, about.start, about.rate, entry);
         int checked = count_checked(&about);
         if (checked < about.frame_count)
-            cli_say(call, "  the numbers of %d of its frames were checked", checked);
+            cli_say(call, "  checked %d of the frames for numbers that are not finite", checked);
         json_object_set_new(entry, "frames_checked", json_integer(checked));
     }
     if (file->tets) {
@@ -227,8 +227,8 @@ const cli_verb verb_info = {
         "Print the sizes, names and ranges of meshes, rigs (files and folders), weight "
         "curves, markers, point caches and tetrahedral meshes. GLB and FBX files also list "
         "their clips, skins, materials and extensions, and which of these are not used. Numbers "
-        "that are not finite are errors; of point caches over 64 MB, some of the frames, the first "
-        "and the last among them, are checked.",
+        "that are not finite are errors; in point caches over 64 MB, only a sample of the frames "
+        "is checked, including the first and the last.",
     .example = "sinew sample bar --out bar\n"
                "sinew info bar\n",
     .run = run,
