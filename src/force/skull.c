@@ -6,9 +6,9 @@
  * which is t with slope 1 at d = t and never less than l, however deep the blend has pushed it. d
  * is negative inside the bone. Motion along the bone is not changed.
  *
- * A skull that is modeled in part ends in a rim. Skin beside the rim has no bone below it: what
- * lies in the way to the bone is not its thickness. It has the thickness of the nearest skin above
- * the bone, and is held as far as it has come above the bone itself. */
+ * A skull that is modeled in part ends in a rim. Skin beside the rim has no bone below it: its
+ * distance from the rim is not its thickness. It gets the thickness of the nearest skin above
+ * the bone, and is held to the degree that it has slid above the bone. */
 #include "force/skull.h"
 
 #include <math.h>
@@ -30,8 +30,8 @@
 /* Fraction of the diagonal, along the skin: what starts farther beside the bone is not held when it
  * slides onto it. */
 #define AROUND 0.25
-/* Cosines of the angle between the normal of the bone and the way to the skin: skin is beside the
- * bone up to the first, and above it from the second on. */
+/* Cosines of the angle between the normal of the bone and the direction to the skin: skin is beside
+ * the bone up to the first, and above it from the second on. */
 #define BESIDE 0.4
 #define ABOVE  0.9
 
@@ -99,20 +99,20 @@ static bool measure(const sn_skull *s, const double p[3], double *distance, sn_v
 /* Skin beside the bone gets the thickness of the nearest skin above it, along the edges. thickness:
  * per vertex, below 0 where it is not known. */
 static sinew_status spread_thickness(const sn_skin *skin, double *thickness, sinew_error *error) {
-    double *way = SN_NEW(double, skin->vertex_count);
-    if (!way) return sn_no_memory(error);
-    for (int v = 0; v < skin->vertex_count; v++) way[v] = thickness[v] < 0 ? INFINITY : 0;
+    double *path = SN_NEW(double, skin->vertex_count);
+    if (!path) return sn_no_memory(error);
+    for (int v = 0; v < skin->vertex_count; v++) path[v] = thickness[v] < 0 ? INFINITY : 0;
     for (bool changed = true; changed;) {
         changed = false;
         for (int i = 0; i < 2 * skin->edge_count; i++) {
             int e = i / 2, from = skin->edges[2 * (size_t)e + (size_t)(i % 2)];
             int to = skin->edges[2 * (size_t)e + (size_t)(1 - i % 2)];
-            double length = way[from] + skin->length[e];
-            if (!(length < way[to] && length < AROUND * skin->diagonal)) continue;
-            way[to] = length, thickness[to] = thickness[from], changed = true;
+            double length = path[from] + skin->length[e];
+            if (!(length < path[to] && length < AROUND * skin->diagonal)) continue;
+            path[to] = length, thickness[to] = thickness[from], changed = true;
         }
     }
-    sn_free(way);
+    sn_free(path);
     return SINEW_OK;
 }
 
