@@ -26,7 +26,8 @@ sinew_status sn_file_read(const char *path, char **bytes, size_t *size, sinew_er
     size_t expected =
         fstat(fileno(stream), &info) == 0 && info.st_size > 0 ? (size_t)info.st_size : 0;
     for (;;) {
-        /* One byte beyond the expected size shows the end of the file without another growth. */
+        /* Asking for one byte more than the expected size reveals the end of the file without
+         * growing the buffer again. */
         size_t wanted = used < expected ? expected + 2 : used + 65536;
         if (!SN_RESERVE(block, capacity, wanted)) {
             fclose(stream);

@@ -1,4 +1,4 @@
-/* The public face of files, folders and what runs inside them (sinew/files.h). */
+/* Public functions for files, folders and the calls that run inside them (sinew/files.h). */
 #include "sinew/files.h"
 
 #include <errno.h>
@@ -27,8 +27,8 @@ sinew_status sinew_folder_create(const char *path, sinew_error *error) {
 }
 
 struct sinew_folder {
-    sn_scratch scratch; /* beside the folder, so that a rename is enough */
-    char *path;         /* its name when finished */
+    sn_scratch scratch; /* next to the folder, so that a rename is enough */
+    char *path;         /* its final name */
 };
 
 sinew_status sinew_folder_begin(const char *path, sinew_folder **folder, sinew_error *error) {

@@ -13,7 +13,7 @@ enum { MOST_DEPTH = 2048 };
 
 typedef struct reader {
     const char *start, *at, *end;
-    char *string; /* the last string, its escapes replaced; ends with a zero byte */
+    char *string; /* the last string, with escapes replaced; zero-terminated */
     size_t capacity;
     sn_json_problem *problem;
 } reader;
@@ -35,7 +35,8 @@ static void *fail(reader *r, const char *what) {
     return NULL;
 }
 
-/* Not inlined, like `duplicate`: values nest, and their frames should stay small. */
+/* Not inlined (nor is `duplicate`): values are read recursively, and stack frames should stay
+ * small. */
 __attribute__((noinline)) static json_t *unexpected(reader *r, const char *what) {
     char text[sizeof r->problem->text];
     int length = 0;
@@ -73,7 +74,7 @@ static bool skip_digits(reader *r) {
     return r->at > start;
 }
 
-/* True also for a whole number; *whole is true then. */
+/* Also true for a whole number, in which case *whole is set. */
 static bool skip_number(reader *r, bool *whole) {
     *whole = true;
     skip_text(r, "-");
@@ -93,7 +94,7 @@ static json_t *read_number(reader *r) {
     bool whole;
     if (!skip_number(r, &whole)) return unexpected(r, r->at == start ? "a value" : "a digit");
     const char *text = start, *end = r->at;
-    if (end == r->end) { /* nothing need be behind the text, and numbers end at another character */
+    if (end == r->end) { /* the text need not be zero-terminated, but the number must be */
         size_t length = (size_t)(end - start);
         if (!SN_RESERVE(r->string, r->capacity, length + 1)) return no_memory(r);
         memcpy(r->string, start, length);
@@ -118,7 +119,7 @@ static json_t *read_number(reader *r) {
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-/* The four digits behind \u, or -1. */
+/* The four digits after \u, or -1. */
 static int read_code(reader *r) {
     int code = 0;
     for (int i = 0; i < 4; i++, r->at++) {
@@ -149,7 +150,7 @@ static char *put_code(char *to, int code) {
     return to;
 }
 
-/* Behind \u; characters beyond 16 bits are written as two codes. */
+/* Called after \u. Characters beyond 16 bits are written as two codes. */
 static char *put_unicode(reader *r, char *to) {
     int code = read_code(r);
     if (code >= 0xd800 && code < 0xdc00) {
@@ -174,7 +175,7 @@ static char *put_escape(reader *r, char *to) {
     return to;
 }
 
-/* Into r->string. What replaces an escape is never longer than it. */
+/* Reads into r->string. The replacement of an escape is never longer than the escape. */
 static bool read_string(reader *r) {
     const char *start = r->at, *end = start + 1;
     while (end < r->end && *end != '"') end += *end == '\\' ? 2 : 1;
@@ -208,7 +209,7 @@ static bool read_member(reader *r, json_t *object, int depth) {
     const char *start = r->at;
     if (!read_string(r)) return false;
     if (json_object_get(object, r->string)) return duplicate(r, start);
-    /* The value needs r->string; the key is inserted into the object first. */
+    /* Reading the value overwrites r->string, so the key is inserted into the object first. */
     if (json_object_set_new_nocheck(object, r->string, json_null())) return no_memory(r);
     void *place = json_object_iter_at(object, r->string);
     skip_space(r);
@@ -258,7 +259,7 @@ static json_t *read_value(reader *r, int depth) {
 
 json_t *sn_json_read(const char *text, size_t size, sn_json_problem *problem) {
     *problem = (sn_json_problem){0};
-    /* some editors start a text with a byte order mark */
+    /* some editors begin a text with a byte order mark */
     if (size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) text += 3, size -= 3;
     reader r = {text, text, text + size, NULL, 0, problem};
     json_t *value = read_value(&r, MOST_DEPTH);
@@ -274,7 +275,7 @@ json_t *sn_json_read(const char *text, size_t size, sn_json_problem *problem) {
 typedef struct text_builder {
     char *text;
     size_t size, capacity;
-    bool failed; /* stays so: json_dump_callback does not stop at a key that was refused */
+    bool failed; /* sticky: json_dump_callback does not stop at a key that was refused */
 } text_builder;
 
 static int add_piece(const char *piece, size_t size, void *user) {

@@ -1,9 +1,9 @@
-/* JSON text to jansson's values and back.
+/* Converts JSON text to jansson values and back.
  *
- * jansson's own parser ignores that the buffer of a token could not grow: it then aborts inside a
- * number of more than 15 characters and reads past the end of a string (jansson 2.14). This parser
- * fails without either, accepts the same texts, and reads numbers in every locale alike. Its
- * json_dumps drops a key that did not fit into memory, and goes on. */
+ * jansson's own parser (2.14) does not notice when the buffer of a token cannot grow: it then
+ * aborts inside a number of more than 15 characters and reads past the end of a string. This parser
+ * fails cleanly, accepts the same texts, and reads numbers the same way in every locale. jansson's
+ * json_dumps drops a key that does not fit into memory and continues; sn_json_dump does not. */
 #ifndef SN_BASE_JSON_TEXT_H
 #define SN_BASE_JSON_TEXT_H
 
@@ -11,19 +11,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Why a text is not a value. */
+/* Why a text could not be parsed. */
 typedef struct sn_json_problem {
-    bool no_memory; /* the other fields are meaningless then */
+    bool no_memory; /* if true, the other fields are meaningless */
     int line;       /* from 1 */
     int column;     /* in bytes, from 1 */
     char text[96];
 } sn_json_problem;
 
-/* The value of the text, or NULL. Keys that appear twice, strings that hold zero bytes and nesting
- * over 2,048 levels are problems. Release with json_decref. */
+/* Returns the value of the text, or NULL. Duplicate keys, strings that contain zero bytes and
+ * nesting deeper than 2,048 levels are problems. Release with json_decref. */
 json_t *sn_json_read(const char *text, size_t size, sn_json_problem *problem);
 
-/* The text of a value, complete; NULL: no memory. Release with sn_free. `flags` are jansson's. */
+/* Returns the complete text of a value, or NULL if out of memory. Release with sn_free. `flags` are
+ * jansson's. */
 char *sn_json_dump(const json_t *value, size_t flags);
 
 #endif

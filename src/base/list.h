@@ -1,12 +1,12 @@
-/* Lists in text, separated by commas. */
+/* Comma-separated lists in text. */
 #ifndef SN_BASE_LIST_H
 #define SN_BASE_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Takes the next name off a list "a, b,c", without the blanks around it; false when none is left.
- */
+/* Removes the next name from a list "a, b,c", without surrounding blanks. Returns false at the
+ * end. */
 bool sn_list_next(const char **list, const char **name, size_t *length);
 
 #endif

@@ -60,7 +60,7 @@ static inline double sn_mat3_determinant(sn_mat3 a) {
 static inline sn_mat3 sn_mat3_cross(sn_vec3 v) {
     return (sn_mat3){{{0, -v.z, v.y}, {v.z, 0, -v.x}, {-v.y, v.x, 0}}};
 }
-/* False, and *inverse untouched, when the matrix is singular to working precision. */
+/* Returns false and leaves *inverse untouched if the matrix is singular to working precision. */
 bool sn_mat3_inverse(sn_mat3 a, sn_mat3 *inverse);
 
 #endif

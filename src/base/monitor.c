@@ -50,7 +50,7 @@ static _Thread_local double last_poll;
 const sinew_monitor *sn_monitor_enter(const sinew_monitor *monitor) {
     const sinew_monitor *before = entered;
     entered = monitor;
-    last_poll = 0; /* a call that is cancelled already finds out at its first poll */
+    last_poll = 0; /* a call that is already cancelled finds out at its first poll */
     return before;
 }
 
@@ -73,7 +73,7 @@ bool sn_interrupted(void) {
     if (now - last_poll < BETWEEN_POLLS && !sn_polls_always()) return false;
     last_poll = now;
     if (!entered->cancelled(entered->user)) return false;
-    sn_scope_cancel(); /* whatever the code that heard of it makes of it */
+    sn_scope_cancel(); /* sticks, however the code that sees it reacts */
     return true;
 }
 

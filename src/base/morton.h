@@ -13,7 +13,7 @@ typedef struct sn_morton {
     int item;
 } sn_morton;
 
-/* The low 21 bits of x, with two zeros between neighbors. */
+/* The low 21 bits of x, with two zeros between adjacent bits. */
 static inline uint64_t sn_morton_spread(uint64_t x) {
     x &= SN_MORTON_MOST;
     x = (x | x << 32) & 0x1f00000000ffffu;
@@ -28,7 +28,7 @@ static inline uint64_t sn_morton_code(double x, double y, double z) {
            sn_morton_spread((uint64_t)z) << 2;
 }
 
-/* For qsort of sn_morton; items of one code stay in order. */
+/* For qsort of sn_morton; items with the same code keep their order. */
 static inline int sn_morton_compare(const void *left, const void *right) {
     const sn_morton *a = left, *b = right;
     if (a->code != b->code) return a->code < b->code ? -1 : 1;

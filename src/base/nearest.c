@@ -12,7 +12,7 @@ static int smaller(int a, int b) {
     return a < b ? a : b;
 }
 
-/* Optimal string alignment distance; names beyond LONGEST are never near. */
+/* Optimal string alignment distance. Names longer than LONGEST never match. */
 static int distance(const char *a, const char *b) {
     size_t m = strlen(a), n = strlen(b);
     if (m > LONGEST || n > LONGEST) return INT_MAX;

@@ -34,7 +34,7 @@ static double slow_number(const char *start) {
     return plain() ? strtod_l(start, NULL, plain()) : strtod(start, NULL);
 }
 
-/* The locale of this thread alone changes, for the time of the call. */
+/* Changes the locale of this thread only, for the duration of the call. */
 int sn_vprint(char *text, size_t size, const char *format, va_list arguments) {
     locale_t host = plain() ? uselocale(plain()) : (locale_t)0;
     int length = vsnprintf(text, size, format, arguments);
@@ -59,12 +59,12 @@ void sn_print_to(FILE *stream, const char *format, ...) {
     va_end(arguments);
 }
 
-/* m * 10^e rounded once, when that can be had without a long computation.
+/* m * 10^e rounded once, if that is possible without multi-precision arithmetic.
  *
- * m < 2^53 and |e| <= 22: both factors are exact doubles, so one operation rounds once.
- * With a 64-bit significand (x87) m and 10^|e|, |e| <= 27, are exact and r = m * 10^e is rounded to
- * 64 bits. Rounding r again to 53 bits errs only if r lies exactly half way between two doubles:
- * its low 11 bits are 100 0000 0000. */
+ * m < 2^53 and |e| <= 22: both factors are exact doubles, so one operation rounds once. With a
+ * 64-bit significand (x87) m and 10^|e|, |e| <= 27, are exact and r = m * 10^e is rounded to 64
+ * bits. Rounding r again to 53 bits errs only if r lies exactly half way between two doubles: its
+ * low 11 bits are 100 0000 0000. */
 static bool quick_number(uint64_t m, int e, double *value) {
     if (m <= (UINT64_C(1) << DBL_MANT_DIG) && e >= -EXACT_POWER && e <= EXACT_POWER) {
         *value = e < 0 ? (double)m / exact_powers[-e] : (double)m * exact_powers[e];
@@ -113,10 +113,10 @@ bool sn_number(const char **at, double *value) {
     bool negative = *c == '-';
     if (*c == '-' || *c == '+') c++;
     uint64_t m = 0;
-    int digits = 0;    /* significant ones in m */
-    int exponent = 0;  /* of the last digit in m */
-    bool any = false;  /* some digit was seen */
-    bool more = false; /* nonzero digits did not fit m */
+    int digits = 0;    /* significant digits in m */
+    int exponent = 0;  /* decimal exponent of the last digit in m */
+    bool any = false;  /* at least one digit was seen */
+    bool more = false; /* nonzero digits did not fit in m */
     for (; is_digit(*c); c++) {
         any = true;
         if (digits < DIGITS_IN_64_BITS) {
@@ -195,7 +195,7 @@ size_t sn_integer_format(int64_t value, char *text) {
     return length;
 }
 
-/* digits * 10^-places in plain notation, or with an exponent when that would be long. */
+/* digits * 10^-places in plain notation, or with an exponent if that would be long. */
 static size_t place_point(uint64_t digits, int places, char *text) {
     char plain[24];
     int count = (int)sn_integer_format((int64_t)digits, plain);
@@ -241,7 +241,7 @@ static bool quick_format(double magnitude, bool single, uint64_t *digits, int *p
     return false;
 }
 
-/* Digits through the C library. */
+/* Digits from the C library. */
 static void slow_format(double magnitude, bool single, uint64_t *digits, int *places) {
     for (int precision = single ? 6 : 15;; precision++) {
         char text[64];

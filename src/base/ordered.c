@@ -9,8 +9,9 @@
 #include "base/parallel.h"
 #include "base/status.h"
 
-enum { POLL_NS = 2000000 };       /* a caller that waits polls its monitor this often */
-static const double ALONE = 2e-3; /* seconds after which a caller without help asks for it again */
+enum { POLL_NS = 2000000 }; /* polling interval of a waiting caller */
+static const double ALONE =
+    2e-3; /* seconds after which a caller without helpers asks for them again */
 
 typedef struct item {
     bool made;
@@ -18,22 +19,23 @@ typedef struct item {
     sinew_error error;
 } item;
 
-/* Items taken <= index < next are being made or made; index % slots is their slot. */
+/* Items with taken <= index < next are finished or in progress; index % slots is their slot. */
 typedef struct line {
     const sn_ordered_map *map;
     const sinew_monitor *monitor;
     pthread_t caller;
     pthread_mutex_t lock;
-    pthread_cond_t ready; /* the oldest item is made: the caller waits for it */
-    pthread_cond_t room;  /* a slot is free, or nothing is left: the others wait for it */
+    pthread_cond_t ready; /* signaled when the oldest item is finished; the caller waits for it */
+    pthread_cond_t
+        room; /* signaled when a slot is free or nothing is left; the other threads wait for it */
     int next, taken;
-    int end; /* no item from here on is begun */
+    int end; /* no item at or after this index is started */
     int helpers;
-    bool closed; /* the caller has left: no other thread may join */
+    bool closed; /* the caller has left; no other thread may join */
     sinew_status status;
     sinew_error *error;
     atomic_bool stop;
-    item *items; /* per slot */
+    item *items; /* one per slot */
 } line;
 
 static bool is_result(sinew_status status) {
@@ -44,7 +46,7 @@ static bool told_to_stop(void *user) {
     return atomic_load(&((line *)user)->stop);
 }
 
-/* The monitor of an item: the caller's own on its thread alone. */
+/* On the calling thread an item gets the caller's monitor; elsewhere it does not. */
 static sinew_status make_item(line *l, int index, int slot, int seat) {
     item *made = &l->items[slot];
     sinew_monitor quiet = {
@@ -55,7 +57,7 @@ static sinew_status make_item(line *l, int index, int slot, int seat) {
                         &made->error);
 }
 
-/* With the lock held, as everything below. */
+/* Called with the lock held, like everything below. */
 static void stop(line *l, sinew_status status) {
     if (l->status == SINEW_OK) l->status = status;
     l->end = l->taken;
@@ -68,7 +70,7 @@ static void fail_with(line *l, const item *made) {
     stop(l, made->status);
 }
 
-/* Gives up the lock meanwhile. */
+/* Releases the lock while the item is made. */
 static void make_next(line *l, int seat) {
     int index = l->next++, slot = index % l->map->slots;
     item *made = &l->items[slot];
@@ -77,7 +79,7 @@ static void make_next(line *l, int seat) {
     pthread_mutex_lock(&l->lock);
     made->status = status;
     made->made = true;
-    if (status == SINEW_CANCELLED) fail_with(l, made); /* without waiting for those before it */
+    if (status == SINEW_CANCELLED) fail_with(l, made); /* without waiting for earlier items */
     if (!is_result(status) && index < l->end) {
         l->end = index + 1;
         pthread_cond_broadcast(&l->room);
@@ -85,7 +87,7 @@ static void make_next(line *l, int seat) {
     if (index == l->taken) pthread_cond_signal(&l->ready);
 }
 
-/* The same for the oldest item: gives up the lock meanwhile. */
+/* Takes the oldest item. Releases the lock meanwhile. */
 static void take_next(line *l) {
     int index = l->taken, slot = index % l->map->slots;
     item *made = &l->items[slot];
@@ -101,7 +103,7 @@ static void take_next(line *l) {
     if (status != SINEW_OK)
         stop(l, status);
     else
-        pthread_cond_signal(&l->room); /* one slot is free: for one thread */
+        pthread_cond_signal(&l->room); /* one slot is free: wake one thread */
 }
 
 static bool is_cancelled(line *l) {
@@ -126,8 +128,8 @@ static bool has_room(const line *l) {
     return l->next < l->end && l->next - l->taken < l->map->slots;
 }
 
-/* The caller takes what is ready, makes an item if there is room, and waits otherwise. Without
- * helpers it returns after a while: helpers may be free by now. */
+/* The caller takes finished items, makes an item if there is room, and waits otherwise. Without
+ * helpers it returns after a while, because helpers may have become free. */
 static void lead(line *l) {
     double began = sn_now();
     pthread_mutex_lock(&l->lock);
@@ -160,7 +162,7 @@ static void help(line *l, int seat) {
 static void join_line(void *context, sn_span span) {
     line *l = context;
     pthread_mutex_lock(&l->lock);
-    bool closed = l->closed; /* the pool offers the caller all unclaimed seats */
+    bool closed = l->closed; /* the pool offers all unclaimed seats to the caller */
     pthread_mutex_unlock(&l->lock);
     if (closed) return;
     if (span.seat == 0)
@@ -169,19 +171,19 @@ static void join_line(void *context, sn_span span) {
         help(l, span.seat);
 }
 
-/* Threads that the library has. */
+/* Uses the library's own threads. */
 static void run_together(line *l, int seats) {
     while (l->taken < l->end) {
         l->helpers = 0, l->closed = false;
         if (seats == 1)
-            lead(l); /* in no loop: loops inside `make` have all threads */
+            lead(l); /* not inside a loop: loops inside `make` can use all threads */
         else
             sn_parallel_together(seats, join_line, l);
     }
 }
 
-/* Task systems of hosts may run tasks on threads that are not the caller's, and one after the
- * other: a batch of items is made by their tasks, then taken here. */
+/* A host's task system may run tasks on threads other than the caller's, one after another. So its
+ * tasks make a batch of items, which are then taken here. */
 static void make_some(void *context, sn_span span) {
     line *l = context;
     SN_IN_SPAN(int, i, span) {

@@ -1,13 +1,13 @@
-/* Outputs that are complete or not there.
+/* Output files that are either complete or absent.
  *
- * A file is written without a name (O_TMPFILE) in the folder where it will appear, brought to the
- * disk, and then replaces what was there. A process that is killed leaves nothing. Where
- * the file system has no files without names, the temporary file is named after the output and
- * locked; the next run that writes this output finds it unlocked and uses it.
+ * A file is written without a name (O_TMPFILE) in the folder where it will appear, flushed to disk,
+ * and then replaces the existing file. A process that is killed leaves nothing behind. On file
+ * systems without O_TMPFILE, the temporary file is named after the output and locked; the next run
+ * that writes this output finds it unlocked and reuses it.
  *
- * Only a regular file is ever replaced, and a symbolic link is followed: its target is replaced and
- * the link stays. Pipes and character devices are written through: the complete content goes into
- * what is there. Everything else is refused. */
+ * Only a regular file is ever replaced. A symbolic link is followed: its target is replaced and the
+ * link stays. Pipes and character devices are written through: the complete content is copied into
+ * them. Everything else is rejected. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,7 +28,7 @@ enum { LINK_LIMIT = 40, SLOTS = 16, NAME_ROOM = 64 };
 
 bool sn_output_always_named;
 
-/* N of /dev/fd/N, /proc/self/fd/N and the names of the standard streams, or -1. */
+/* N for /dev/fd/N, /proc/self/fd/N and the names of the standard streams, otherwise -1. */
 static int descriptor_of(const char *path) {
     if (!strcmp(path, "/dev/stdout")) return 1;
     if (!strcmp(path, "/dev/stderr")) return 2;
@@ -42,7 +42,7 @@ static int descriptor_of(const char *path) {
     return -1;
 }
 
-/* The folder part with its last slash, or "". */
+/* The folder part including its last slash, or "". */
 static char *folder_of(const char *path) {
     return sn_strndup(path, (size_t)(sn_path_name(path) - path));
 }
@@ -84,7 +84,7 @@ static sinew_status refuse(const char *path, const char *target, int reason, sin
     return status;
 }
 
-/* FNV-1a: temporary names stay short however long the output's name is. */
+/* FNV-1a: keeps temporary names short however long the output's name is. */
 static uint64_t name_hash(const char *text) {
     uint64_t hash = 14695981039346656037u;
     for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 1099511628211u;
@@ -101,7 +101,8 @@ static uint64_t random_number(void) {
            __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
 }
 
-/* A temporary file with a name, taken over from a run that died or newly made. -1: errno. */
+/* Opens a named temporary file, either new or left by a run that died. Returns -1 and sets errno on
+ * failure. */
 static int open_slot(sn_output *output, const char *folder) {
     size_t room = strlen(folder) + NAME_ROOM;
     output->temporary = sn_alloc(room, 1);
@@ -117,7 +118,7 @@ static int open_slot(sn_output *output, const char *folder) {
         if (file < 0 && errno != ELOOP && errno != EACCES) break;
         if (file < 0) continue;
         bool locked = flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-        /* Ours, and still under its name: another run may just have renamed or removed it. */
+        /* It is ours, and still has its name: another run may just have renamed or removed it. */
         bool usable = locked && fstat(file, &opened) == 0 && S_ISREG(opened.st_mode) &&
                       opened.st_uid == geteuid() && opened.st_nlink == 1 &&
                       lstat(output->temporary, &named) == 0 && named.st_ino == opened.st_ino &&
@@ -133,14 +134,15 @@ static int open_slot(sn_output *output, const char *folder) {
     return -1;
 }
 
-/* A file in the folder that can be given a name later, or one that has a temporary name. */
+/* Opens an unnamed file in the folder that can be given a name later, or one with a temporary
+ * name. */
 static int open_temporary(sn_output *output, const char *folder) {
     char link[32];
     if (sn_output_always_named) return open_slot(output, folder);
     int file = open(*folder ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     if (file >= 0) {
         snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-        if (access(link, F_OK) == 0) return file; /* it can be named */
+        if (access(link, F_OK) == 0) return file; /* it can be given a name */
         close(file);
     } else if (errno == ENOSPC || errno == EDQUOT || errno == EACCES || errno == ENOENT) {
         return -1;
@@ -148,7 +150,7 @@ static int open_temporary(sn_output *output, const char *folder) {
     return open_slot(output, folder);
 }
 
-/* What is at the target must be a regular file that may be written, or nothing. */
+/* The target must be a writable regular file, or absent. */
 static sinew_status check_target(sn_output *output, const struct stat *info, sinew_error *error) {
     const char *what = S_ISDIR(info->st_mode)    ? "a folder"
                        : S_ISSOCK(info->st_mode) ? "a socket"
@@ -184,7 +186,8 @@ static sinew_status open_output(sn_output *output, sinew_error *error) {
     sn_free(folder);
     if (file < 0) return refuse(output->path, output->target, reason, error);
     if (exists) {
-        /* A file that is replaced keeps its owner and permissions where the system allows it. */
+        /* A replacement keeps the owner and permissions of the old file where the system allows
+         * it. */
         bool owned = fchown(file, info.st_uid, info.st_gid) == 0;
         fchmod(file, info.st_mode & (owned ? 07777 : 0777));
     }
@@ -211,7 +214,7 @@ sinew_status sn_output_probe(const char *path, sinew_error *error) {
     return SINEW_OK;
 }
 
-/* The stream only remembers that something went wrong; writing once more tells what. */
+/* A stream only remembers that something went wrong; writing once more reveals the reason. */
 static int stream_failure(FILE *stream) {
     static const char probe[4096];
     int file = fileno(stream);
@@ -242,8 +245,8 @@ static bool send_all(int file, const char *bytes, size_t size) {
     return true;
 }
 
-/* Copies the complete content into the pipe or device. A reader that has gone is an error, not a
- * signal that would end the host. */
+/* Copies the complete content into the pipe or device. A closed reader is an error, not a SIGPIPE
+ * that would end the host. */
 static sinew_status write_through(sn_output *output, sinew_error *error) {
     int descriptor = descriptor_of(output->path);
     int file = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
@@ -267,7 +270,7 @@ static sinew_status write_through(sn_output *output, sinew_error *error) {
     return reason ? write_failure(output, reason, error) : SINEW_OK;
 }
 
-/* Gives the file without a name a temporary one beside the target. */
+/* Gives the unnamed file a temporary name next to the target. */
 static int name_temporary(sn_output *output) {
     char *folder = folder_of(output->target), link[32];
     size_t room = folder ? strlen(folder) + NAME_ROOM : 0;
@@ -287,8 +290,8 @@ static int name_temporary(sn_output *output) {
 }
 
 static sinew_status take_place(sn_output *output, sinew_error *error) {
-    /* Complete on the disk before it has its name: after a power cut there is the old or the new
-     * file. File systems that do not support it return EINVAL or ENOSYS. */
+    /* The content is on disk before the file gets its name, so a power failure leaves either the
+     * old or the new file. File systems without fsync return EINVAL or ENOSYS. */
     if (fsync(fileno(output->stream)) != 0 && errno != EINVAL && errno != ENOSYS && errno != EROFS)
         return write_failure(output, errno, error);
     int reason = output->temporary ? 0 : name_temporary(output);
@@ -310,7 +313,8 @@ sinew_status sn_output_commit(sn_output *output, sinew_error *error) {
 }
 
 void sn_output_abandon(sn_output *output) {
-    /* While the lock is held: another run may take the name over as soon as the file is closed. */
+    /* Unlink while the lock is held: another run may claim the name as soon as the file is
+     * closed. */
     if (output->temporary) unlink(output->temporary);
     if (output->stream) fclose(output->stream);
     sn_free(output->temporary);

@@ -5,8 +5,8 @@
 
 #include "base/pool.h"
 
-/* A second thread pays from two shares on. A loop of unknown or small cost is run in batches, so
- * that one that turns out to be long still gets its threads. */
+/* Adding a second thread pays off from two shares on. A loop of unknown or small cost is run in
+ * batches, so that one that turns out to be long still gets its threads. */
 enum { SHARE_NS = 6000, BATCH_NS = 100000, STARVED_BATCH_NS = 2000000, FIRST_BATCHES = 32 };
 
 #define SHORTEST_NS 0.01
@@ -24,8 +24,8 @@ double sn_work_seconds(void) {
     return (double)time.tv_sec + 1e-9 * ((double)time.tv_nsec + helped_ns);
 }
 
-/* A measured time replaces half of the old one. A time far off, as of a thread that lost its
- * processor, does so only if it repeats. */
+/* A new measurement is averaged with the old one. An outlier, such as the time of a preempted
+ * thread, counts only if it repeats. */
 static double learn(sn_loop_cost *cost, double old, double sample) {
     if (old > 0) {
         if (sample > 4 * old) sample = 4 * old;
@@ -36,7 +36,7 @@ static double learn(sn_loop_cost *cost, double old, double sample) {
     return sample;
 }
 
-/* The rest of the loop with helpers; false: no helper is free. */
+/* Runs the rest of the loop with helpers. Returns false if no helper is free. */
 static bool run_together(sn_pool_loop *loop, sn_loop_cost *cost, double known, double weight,
                          int limit, const sinew_task_system *tasks) {
     sn_pool_outcome outcome;
@@ -103,7 +103,7 @@ void sn_parallel_together(int seats, sn_parallel_body *body, void *context) {
     sn_pool_outcome outcome = {0};
     loop.seats = seats < threads ? seats : threads;
     loop.count = loop.units = (size_t)(loop.seats > 0 ? loop.seats : 0);
-    loop.unit_ns = 1e12; /* as long as it takes */
+    loop.unit_ns = 1e12; /* effectively unlimited */
     loop.float_control = sn_float_control();
     bool within = sn_inside_loop(), done = false;
     if (loop.seats > 1 && !within && !sn_task_system()) {

@@ -16,7 +16,7 @@ static char *adopt(char *found) {
 char *sinew_file_real_path(const char *path) {
     char *whole = realpath(path, NULL);
     if (whole) return adopt(whole);
-    /* The last part is not there yet: its folder may be. */
+    /* The file does not exist yet, but its folder may. */
     char *target = sn_follow_links(path);
     if (!target) return NULL;
     size_t length = strlen(target);
@@ -58,7 +58,7 @@ void sn_plan_free(sn_file_plan *plan) {
     memset(plan, 0, sizeof *plan);
 }
 
-/* Pipes and devices are written through and lose nothing. */
+/* Pipes and devices are written through, so nothing in them is lost. */
 static bool is_special(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
@@ -66,12 +66,12 @@ static bool is_special(const char *path) {
 
 static bool same_file(const sn_planned_file *a, const sn_planned_file *b) {
     if (!strcmp(a->real, b->real)) return true;
-    struct stat one, two; /* one file under two names: hard links, folders mounted twice */
+    struct stat one, two; /* one file under two names: hard links, bind mounts */
     return stat(a->real, &one) == 0 && stat(b->real, &two) == 0 && one.st_dev == two.st_dev &&
            one.st_ino == two.st_ino;
 }
 
-/* What follows the folder in the path, or NULL. */
+/* The part of the path after the folder, or NULL. */
 static const char *inside(const char *path, const char *folder) {
     size_t length = strlen(folder);
     if (strncmp(path, folder, length)) return NULL;
@@ -79,19 +79,19 @@ static const char *inside(const char *path, const char *folder) {
     return path[length] == '/' ? path + length + 1 : NULL;
 }
 
-/* The files of a rig folder, by their names in it. */
+/* Whether this is the name of a file in a rig folder. */
 static bool is_rig_file(const char *name) {
     return !strcmp(name, "rig.json") || !strcmp(name, "neutral.obj") ||
            !strncmp(name, "targets/", 8);
 }
 
-/* Whether the output, a rig folder, would replace the input. */
+/* Whether the output, a rig folder, would overwrite the input. */
 static bool contains(const sn_planned_file *output, const sn_planned_file *input) {
     const char *name = inside(input->real, output->real);
     return name && is_rig_file(name);
 }
 
-/* Whether the output would replace a file that reading the folder would read. */
+/* Whether the output would overwrite one of the files read from the folder. */
 static bool belongs_to(const sn_planned_file *output, const sn_planned_file *folder) {
     const char *name = sn_is_folder(folder->real) ? inside(output->real, folder->real) : NULL;
     if (!name || !sn_file_exists(output->real)) return false;

@@ -1,5 +1,5 @@
-/* Which files a run reads and which it writes, to refuse before anything is computed a run that
- * would write one file twice or destroy what it reads. */
+/* The files that a run reads and writes. Used to reject, before anything is computed, a run that
+ * would write the same file twice or overwrite one of its inputs. */
 #ifndef SN_BASE_PLAN_H
 #define SN_BASE_PLAN_H
 
@@ -11,7 +11,7 @@
 
 typedef struct sn_planned_file {
     char *path; /* as given */
-    char *real; /* from the root, without links; the file need not exist */
+    char *real; /* absolute, with links resolved; the file need not exist */
     bool output;
 } sn_planned_file;
 
@@ -20,10 +20,10 @@ struct sinew_file_plan {
     sn_planned_file *files;
     size_t capacity;
     int count;
-    bool failed; /* no memory */
+    bool failed; /* out of memory */
 };
 
-/* Both accept files and folders. A rig folder represents the files of the rig. */
+/* Both accept files and folders. A rig folder stands for the files of the rig. */
 void sn_plan_input(sn_file_plan *plan, const char *path);
 void sn_plan_output(sn_file_plan *plan, const char *path);
 void sn_plan_free(sn_file_plan *plan);

@@ -1,13 +1,14 @@
-/* A pool that shares the machine.
+/* A thread pool that shares the machine with other programs.
  *
- * Based on: the claiming of iterations by self-scheduling loops (Polychronopoulos and Kuck, "Guided
+ * Based on: self-scheduling loops that claim iterations (Polychronopoulos and Kuck, "Guided
  * self-scheduling", 1987) and two-phase waiting (Karlin et al., "Empirical studies of competitive
  * spinning for a shared-memory multiprocessor", 1991): spin about as long as a sleep costs, then
- * sleep. We differ in: no thread waits for one that has no piece, and a thread that lost its
- * processor in the middle of a piece keeps later loops on the caller alone for ten times as long as
- * it was waited for, and twice as long again each time that this repeats. The loss to a busy
- * machine is therefore bounded by about a tenth at first and by a hundredth if it stays busy,
- * whatever the scheduler does. */
+ * sleep.
+ * We differ in: no thread waits for one that has no piece. If a thread is preempted in the middle
+ * of a piece, later loops run on the caller alone for ten times as long as the caller had to wait,
+ * and twice as long again each time that this repeats. The loss on a busy machine is therefore
+ * bounded by about a tenth at first, and by a hundredth if it stays busy, whatever the scheduler
+ * does. */
 #include "base/pool.h"
 
 #include <linux/futex.h>
@@ -24,20 +25,20 @@
 #endif
 
 enum {
-    SLOTS = 32,           /* loops at the same time; further ones run on their callers */
-    PIECE_NS = 3000,      /* pieces are no shorter, */
-    LONGEST_NS = 1000000, /* and no longer where there are grains enough, */
-    PIECES_PER_SEAT = 8,  /* and this many where both allow it */
-    WAKE_NS = 20000,      /* a share that is worth waking a worker for */
-    SPIN_NS = 100000,     /* a worker without work polls for some, then sleeps */
-    WAIT_SPIN_NS = 20000, /* the caller waits for the last pieces so long, then sleeps */
-    STALL_NS = 100000,    /* a worker without a processor for longer is starved, */
-    RECOVERY = 10,        /* and is left alone for this many times as long, */
+    SLOTS = 32,           /* concurrent loops; further ones run on their callers */
+    PIECE_NS = 3000,      /* shortest piece */
+    LONGEST_NS = 1000000, /* longest piece, if there are enough grains */
+    PIECES_PER_SEAT = 8,  /* pieces per seat, if both limits allow it */
+    WAKE_NS = 20000,      /* shortest share that is worth waking a worker for */
+    SPIN_NS = 100000,     /* an idle worker polls this long before it sleeps */
+    WAIT_SPIN_NS = 20000, /* the caller polls this long for the last pieces before it sleeps */
+    STALL_NS = 100000,    /* a worker preempted for longer than this is starved, */
+    RECOVERY = 10,        /* and is not used for this many times as long */
     LONGEST_RECOVERY_NS = 1000000000,
-    CROWDED_NS = 3000000, /* the same for one that shares the caller's processor */
-    MOST_STRIKES = 4,     /* each further failure doubles the time without helpers; */
-    GOOD_LOOPS = 64,      /* so many loops in a row that were helped take one strike back */
-    ANY_PROCESSOR = 0xff  /* of an invitation that is followed wherever the worker wakes up */
+    CROWDED_NS = 3000000, /* the same limit for a worker on the caller's processor */
+    MOST_STRIKES = 4,     /* each further failure doubles the time without helpers */
+    GOOD_LOOPS = 64,      /* this many helped loops in a row cancel one strike */
+    ANY_PROCESSOR = 0xff  /* the worker accepts such an invitation on any processor */
 };
 
 typedef struct range {
@@ -49,26 +50,26 @@ typedef struct slot {
     uint32_t generation;
     sn_pool_loop loop;
     int pieces;
-    _Alignas(64) atomic_uint done; /* pieces of helpers; the caller sleeps on it */
+    _Alignas(64) atomic_uint done; /* pieces finished by helpers; the caller sleeps on it */
     atomic_uint waiting;
     atomic_uint_least64_t helper_ns;
     range ranges[SINEW_MAX_THREADS];
 } slot;
 
 /* The invitation to a loop: generation (32) | slot (8) | seat (8) | seats (8) | processor of the
- * caller (8). It may be overwritten at any time; its content is checked when a piece is claimed.
- */
+ * caller (8). It may be overwritten at any time; its contents are checked when a piece is
+ * claimed. */
 typedef struct worker {
     _Alignas(64) atomic_uint_least64_t bell;
     atomic_uint sleeping;                       /* the worker sleeps on it */
-    _Alignas(64) atomic_uint_least64_t serving; /* the invitation it follows, or 0 */
+    _Alignas(64) atomic_uint_least64_t serving; /* the invitation it is working on, or 0 */
     pthread_t thread;
     clockid_t clock;
     int number;
 } worker;
 
 static struct {
-    pthread_mutex_t lock; /* of creation and the end */
+    pthread_mutex_t lock; /* guards creation and shutdown */
     atomic_int count;
     atomic_bool stop, failed;
     int cores;
@@ -81,7 +82,7 @@ static struct {
 static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
 static _Thread_local bool inside;
 static _Thread_local unsigned preferred_slot;
-static _Thread_local double own_ns; /* in pieces of tasks that the host gave to this thread */
+static _Thread_local double own_ns; /* time in pieces of tasks that the host ran on this thread */
 
 uint64_t sn_nanoseconds(void) {
     struct timespec time;
@@ -99,7 +100,7 @@ void sn_enter_loop(bool in) {
 
 unsigned sn_float_control(void) {
 #if defined(__SSE2__)
-    return _mm_getcsr() & ~0x3fu; /* without the flags of what happened */
+    return _mm_getcsr() & ~0x3fu; /* without the exception flags */
 #else
     return 0;
 #endif
@@ -131,7 +132,8 @@ bool sn_pool_is_starved(uint64_t now) {
     return now < atomic_load_explicit(&pool.starved_until, memory_order_relaxed);
 }
 
-/* The next piece of the range, or the last one for a thief; -1: none, or another loop's. */
+/* Claims the next piece of a range, or the last one for a thief. Returns -1 if there is none or the
+ * range belongs to another loop. */
 static int claim(range *from, uint32_t generation, bool thief) {
     uint64_t word = atomic_load_explicit(&from->word, memory_order_acquire);
     for (;;) {
@@ -154,9 +156,8 @@ static sn_span span_of(const sn_pool_loop *loop, int pieces, int piece, int seat
                      end < loop->count ? end : loop->count, seat};
 }
 
-/* Works on the loop until no piece is left. Time in which the thread was without a processor is
- * kept out of helper_ns as well as can be told: a piece counts at most four times what it should
- * take. */
+/* Works on the loop until no piece is left. Time in which the thread was preempted is excluded from
+ * helper_ns as far as possible: a piece counts for at most four times its expected time. */
 static void help(slot *s, uint32_t generation, int seat, int seats) {
     sn_pool_loop loop = {0};
     int pieces = 0;
@@ -182,7 +183,7 @@ static void help(slot *s, uint32_t generation, int seat, int seats) {
     }
 }
 
-/* Loops run on their callers alone for so long, or longer if help has failed before. */
+/* Runs loops on their callers alone for this long, or longer if helpers have failed before. */
 static void starve(uint64_t now, uint64_t ns) {
     unsigned strikes = atomic_load_explicit(&pool.strikes, memory_order_relaxed);
     ns <<= strikes < MOST_STRIKES ? strikes : MOST_STRIKES;
@@ -197,7 +198,7 @@ static void starve(uint64_t now, uint64_t ns) {
     }
 }
 
-/* A loop was helped and no thread had to wait long. */
+/* Records that a loop was helped and no thread had to wait long. */
 static void note_help(void) {
     unsigned strikes = atomic_load_explicit(&pool.strikes, memory_order_relaxed);
     if (strikes == 0) return;
@@ -207,8 +208,8 @@ static void note_help(void) {
     atomic_store_explicit(&pool.strikes, strikes - 1, memory_order_relaxed);
 }
 
-/* A worker that wakes up on the processor of the caller would compete with it: no other processor
- * is free. */
+/* A worker that wakes up on the caller's processor would compete with the caller, since no other
+ * processor is free. */
 static void follow(uint64_t bell) {
     if ((bell & 0xff) != ANY_PROCESSOR &&
         (unsigned)(bell & 0xff) == ((unsigned)sched_getcpu() & 0xff)) {
@@ -219,7 +220,8 @@ static void follow(uint64_t bell) {
     help(s, (uint32_t)(bell >> 32), (int)(bell >> 16 & 0xff), (int)(bell >> 8 & 0xff));
 }
 
-/* Spins for an invitation other than `last`; workers beyond the cores do not. */
+/* Spins until an invitation other than `last` arrives. Workers beyond the number of cores do not
+ * spin. */
 static uint64_t listen(worker *w, uint64_t last) {
     uint64_t bell = atomic_load_explicit(&w->bell, memory_order_acquire);
     if (bell != last || w->number + 1 >= pool.cores) return bell;
@@ -262,7 +264,7 @@ static void ring(worker *w, uint64_t bell) {
     if (atomic_load(&w->sleeping) && atomic_exchange(&w->sleeping, 0)) wake(&w->sleeping);
 }
 
-/* After a fork only the calling thread is left. */
+/* After a fork only the calling thread exists. */
 static void start_over(void) {
     pthread_mutex_init(&pool.lock, NULL);
     atomic_store(&pool.count, 0);
@@ -277,7 +279,7 @@ static void prepare(void) {
     pthread_atfork(NULL, NULL, start_over);
 }
 
-/* When the process ends or the library is unloaded. */
+/* Runs when the process exits or the library is unloaded. */
 __attribute__((destructor)) static void end_pool(void) {
     pthread_mutex_lock(&pool.lock);
     int count = atomic_load(&pool.count);
@@ -299,7 +301,7 @@ static bool start_worker(int number) {
     atomic_store(&w->sleeping, 0);
     atomic_store(&w->serving, 0);
     w->number = number;
-    sigfillset(&all); /* signals are for the host's threads */
+    sigfillset(&all); /* signals go to the host's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool started = pthread_create(&w->thread, NULL, work, w) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -311,8 +313,8 @@ static bool start_worker(int number) {
     return true;
 }
 
-/* Workers there are, after starting up to `wanted`. One that cannot be started is not tried
- * again. */
+/* Starts up to `wanted` workers and returns how many there are. A worker that cannot be started is
+ * not tried again. */
 static int workers(int wanted) {
     int count = atomic_load_explicit(&pool.count, memory_order_acquire);
     if (count >= wanted || atomic_load_explicit(&pool.failed, memory_order_relaxed)) return count;
@@ -364,7 +366,7 @@ static void publish(slot *s, const sn_pool_loop *loop, int seats) {
     }
 }
 
-/* The caller's part, its pieces and those that no worker takes. */
+/* The caller's work: its own pieces and those that no worker claims. */
 static int take_part(slot *s, int seats, sn_pool_outcome *outcome) {
     int own = 0;
     uint64_t began = sn_nanoseconds();
@@ -401,8 +403,8 @@ static void read_clocks(uint64_t set, uint64_t *ns) {
     }
 }
 
-/* Waits for the pieces that helpers are working on. A wait in which none of them ran tells that the
- * machine has other work. */
+/* Waits for the pieces that helpers are working on. If none of them ran during the wait, the
+ * machine is busy with other work. */
 static void finish(slot *s, int own) {
     unsigned others = (unsigned)(s->pieces - own);
     if (others == 0) return;
@@ -436,7 +438,7 @@ static void give_back(slot *s, sn_pool_outcome *outcome) {
     atomic_store_explicit(&s->taken, false, memory_order_release);
 }
 
-/* Workers that are free and, if they sleep, worth waking for their share of the loop. */
+/* Finds workers that are free and, if asleep, worth waking for their share of the loop. */
 static int choose_helpers(const sn_pool_loop *loop, worker **helpers) {
     double total = loop->unit_ns * (double)loop->units;
     int count = workers(loop->seats - 1), found = 0;
@@ -458,7 +460,8 @@ bool sn_pool_run(const sn_pool_loop *loop, sn_pool_outcome *outcome) {
     if (!s) return false;
     *outcome = (sn_pool_outcome){0};
     publish(s, loop, found + 1);
-    /* Bodies that are led last long: the scheduler finds a processor for each of them. */
+    /* A body run by sn_parallel_together lasts long, so the scheduler finds a processor for
+     * each. */
     uint64_t processor = loop->led ? ANY_PROCESSOR : (uint64_t)sched_getcpu() & 0xff;
     for (int i = 0; i < found; i++)
         ring(helpers[i], (uint64_t)s->generation << 32 | (uint64_t)(s - pool.slots) << 24 |
@@ -486,7 +489,7 @@ static void run_task(void *data, int index) {
     set_float_control(control);
 }
 
-/* What the host leaves undone the caller does. */
+/* The caller does whatever the host leaves undone. */
 bool sn_pool_run_tasks(const sn_pool_loop *loop, const sinew_task_system *system,
                        sn_pool_outcome *outcome) {
     slot *s = take_slot();
@@ -500,6 +503,6 @@ bool sn_pool_run_tasks(const sn_pool_loop *loop, const sinew_task_system *system
     give_back(s, outcome);
     outcome->units = loop->units;
     outcome->caller_ns += outcome->helper_ns;
-    outcome->helper_ns -= own_ns - own_before; /* the caller's tasks are in its own time */
+    outcome->helper_ns -= own_ns - own_before; /* the caller's own tasks are part of its own time */
     return true;
 }

@@ -1,14 +1,14 @@
 /* The threads behind sn_parallel_run; private to parallel.c and pool.c.
  *
- * A call of sn_pool_run occupies a slot. Its pieces are shared out as one range per seat, so that a
- * thread walks neighboring memory from loop to loop; a thread whose range is empty takes pieces
+ * A call to sn_pool_run occupies a slot. Its pieces are split into one range per seat, so that a
+ * thread accesses neighboring memory from loop to loop; a thread whose range is empty steals pieces
  * from the ends of the others. Each range is one atomic word
  *
  *     generation of the slot (32 bits) | next piece (16) | end (16)
  *
- * and a piece is claimed by compare-and-swap. A worker that comes late finds another generation or
- * an empty range and has touched nothing else; one that claimed a piece may read the slot until it
- * has counted the piece as done, because the caller waits for that. */
+ * and a piece is claimed by compare-and-swap. A worker that arrives late finds another generation
+ * or an empty range and has touched nothing else; one that claimed a piece may read the slot until
+ * it has counted the piece as done, because the caller waits for that. */
 #ifndef SN_BASE_POOL_H
 #define SN_BASE_POOL_H
 
@@ -23,33 +23,33 @@ typedef struct sn_pool_loop {
     sn_parallel_body *body;
     void *context;
     size_t count, grain;
-    size_t first, units;    /* grains: the first one, how many */
-    double unit_ns;         /* what one takes, as measured */
-    bool eager;             /* whatever it costs, in pieces of one grain */
-    bool led;               /* the caller calls the body once before it claims pieces */
-    int seats;              /* at most, the caller's included: >= 2 */
-    unsigned float_control; /* of the caller: rounding and denormals */
+    size_t first, units;    /* first grain, and number of grains */
+    double unit_ns;         /* measured time per grain */
+    bool eager;             /* always run in pieces of one grain, whatever the loop costs */
+    bool led;               /* the caller runs the body once before it claims pieces */
+    int seats;              /* maximum number of threads, including the caller: >= 2 */
+    unsigned float_control; /* of the caller: rounding mode and denormals */
 } sn_pool_loop;
 
 typedef struct sn_pool_outcome {
-    size_t units;     /* done by the caller */
-    double caller_ns; /* in its pieces */
-    double helper_ns; /* of all others in theirs */
+    size_t units;     /* grains done by the caller */
+    double caller_ns; /* time the caller spent in its pieces */
+    double helper_ns; /* time all other threads spent in theirs */
 } sn_pool_outcome;
 
-/* Runs the loop; false: nothing was run, because no thread could help. */
+/* Runs the loop. Returns false, having run nothing, if no thread is available to help. */
 bool sn_pool_run(const sn_pool_loop *loop, sn_pool_outcome *outcome);
 
-/* The same on the task system of the host. */
+/* Runs the loop on the host's task system. */
 bool sn_pool_run_tasks(const sn_pool_loop *loop, const sinew_task_system *system,
                        sn_pool_outcome *outcome);
 
-/* Whether a worker was kept from the processor a moment ago, so that helpers do not help. */
+/* Whether a worker was recently preempted, so that helpers would not pay off. */
 bool sn_pool_is_starved(uint64_t now);
 
-uint64_t sn_nanoseconds(void);   /* of a monotonic clock */
+uint64_t sn_nanoseconds(void);   /* monotonic clock */
 unsigned sn_float_control(void); /* of the calling thread */
-bool sn_inside_loop(void);       /* whether the calling thread is in a piece */
+bool sn_inside_loop(void);       /* whether the calling thread is running a piece of a loop */
 void sn_enter_loop(bool inside);
 
 #endif

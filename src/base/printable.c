@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-/* Bytes of the UTF-8 sequence that starts here and its code point; 0: none starts here. */
+/* Length in bytes and code point of the UTF-8 sequence that starts here; 0 if none does. */
 static int decode(const unsigned char *c, uint32_t *point) {
     int length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
     static const unsigned char lead[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
@@ -10,7 +10,7 @@ static int decode(const unsigned char *c, uint32_t *point) {
     if (length == 0) return 0;
     *point = *c & lead[length];
     for (int i = 1; i < length; i++) {
-        if ((c[i] & 0xc0) != 0x80) return 0; /* the final zero too */
+        if ((c[i] & 0xc0) != 0x80) return 0; /* also true for the terminating zero */
         *point = *point << 6 | (c[i] & 0x3f);
     }
     bool surrogate = *point >= 0xd800 && *point <= 0xdfff;
@@ -19,7 +19,7 @@ static int decode(const unsigned char *c, uint32_t *point) {
 
 static bool is_printable(uint32_t point) {
     if (point < 0x20 || (point >= 0x7f && point < 0xa0)) return false; /* C0, DEL, C1 */
-    if (point >= 0x2028 && point <= 0x202e) return false;              /* line ends, directions */
+    if (point >= 0x2028 && point <= 0x202e) return false; /* line separators, directional marks */
     if (point == 0x200e || point == 0x200f || point == 0x061c) return false;
     if (point >= 0x2066 && point <= 0x2069) return false; /* isolates */
     return point != 0xfeff;

@@ -1,15 +1,15 @@
-/* Text from files in messages. */
+/* Makes text from files safe to show in messages. */
 #ifndef SN_BASE_PRINTABLE_H
 #define SN_BASE_PRINTABLE_H
 
 #include <stdbool.h>
 
-/* Replaces, in place, everything by '?' that is not printable text on one line: control characters
- * and with them terminal escape sequences and line feeds, marks that turn the direction of writing,
- * and bytes that are not UTF-8. Every message and log line goes through this; names and keys of
- * files can hold anything. */
+/* Replaces with '?', in place, everything that is not printable single-line text: control
+ * characters (and with them terminal escape sequences and line feeds), bidirectional control
+ * characters, and bytes that are not valid UTF-8. Every message and log line passes through this,
+ * because names and keys in files can contain anything. */
 void sn_make_printable(char *text);
-/* Whether all of it is UTF-8, as JSON needs it. */
+/* Whether the text is valid UTF-8, as JSON requires. */
 bool sn_is_utf8(const char *text);
 
 #endif

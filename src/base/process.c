@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-/* More than this many at a time are not noted; they end when their input does. */
+/* Children beyond this many are not registered; they end when their input does. */
 enum { NOTED_CHILDREN = 64 };
 static int children[NOTED_CHILDREN]; /* 0: free */
 
@@ -118,7 +118,7 @@ static sinew_status wait_for(pid_t child, const char *path, const sn_process_lim
         pid_t done = waitpid(child, &status, WNOHANG);
         if (done < 0 && errno == EINTR) continue;
         if (done != 0) {
-            /* ECHILD: a host that reaps all children took it; what it wrote tells the rest. */
+            /* ECHILD: the host reaps all children; judge by what the program wrote. */
             *outcome = done < 0 || WIFEXITED(status) ? (done < 0 ? 0 : WEXITSTATUS(status))
                                                      : -WTERMSIG(status);
             return SINEW_OK;

@@ -1,4 +1,4 @@
-/* Running another program under limits, so that whatever it does stays outside our process. */
+/* Runs another program under limits and isolated from our process. */
 #ifndef SN_BASE_PROCESS_H
 #define SN_BASE_PROCESS_H
 
@@ -8,26 +8,27 @@
 #include "base/status.h"
 #include "sinew/monitor.h"
 
-/* Full path of a program: as given when it holds a slash, otherwise looked up in PATH. *path is
- * NULL when it is not there or not executable; release with sn_free. False: no memory. */
+/* Full path of a program: as given if it contains a slash, otherwise searched for in PATH. *path is
+ * NULL if it does not exist or is not executable; release with sn_free. Returns false if out of
+ * memory. */
 bool sn_find_program(const char *name, char **path);
 
 typedef struct sn_process_limits {
-    double seconds;      /* of wall clock and of processor time */
-    size_t memory_bytes; /* of address space; 0: as ours */
+    double seconds;      /* both wall-clock and CPU time */
+    size_t memory_bytes; /* address space; 0: same as ours */
 } sn_process_limits;
 
-/* Runs path with the arguments (arguments[0] is its name, ends with NULL), input and output closed,
- * and waits. *outcome: its exit status, or minus the signal that ended it. A program that exceeds
- * its time, or is cancelled by the monitor, is killed. */
+/* Runs path with the arguments (arguments[0] is its name, the list ends with NULL), input and
+ * output closed, and waits. *outcome is its exit status, or the negated signal that ended it. A
+ * program that exceeds its time limit is killed, as is one whose monitor cancels. */
 sinew_status sn_process_run(const char *path, const char *const *arguments,
                             const sn_process_limits *limits, const sinew_monitor *monitor,
                             int *outcome, sinew_error *error);
 
-/* Programs that run on behalf of the process: noted when started, struck out when waited for. */
+/* Registers and unregisters child processes that run on behalf of this process. */
 void sn_child_note(int child);
 void sn_child_strike_out(int child);
-/* Kills every one of them, for a program that must end now. */
+/* Kills all registered children, for a program that must exit now. */
 void sn_children_kill(void);
 
 #endif

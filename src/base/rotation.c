@@ -1,17 +1,17 @@
 /* Rotations and the 3x3 decompositions.
  *
  * Based on: Shepperd, "Quaternion from rotation matrix" (1978); the one-sided Jacobi method of
- * Hestenes (1958) for the SVD; Higham (1986) for polar decompositions of what is not flat; Kabsch
- * (1976) for rigid fits.
- * We differ in: signs. U and V are rotations always, and the sign of the determinant stays in the
+ * Hestenes (1958) for the SVD; Higham (1986) for polar decompositions of nonsingular matrices;
+ * Kabsch (1976) for rigid fits.
+ * We differ in: signs. U and V are always rotations, and the sign of the determinant stays in the
  * smallest singular value, which is what a deformation gradient needs: an inverted element keeps a
  * proper rotation, and its inversion becomes strain. */
 #include "base/rotation.h"
 
 #include <float.h>
 
-/* exp through the unit quaternion of half the angle: no subtraction anywhere, so nothing is lost
- * near 0 or pi. */
+/* exp through the unit quaternion of half the angle: there is no cancellation, so no digits are
+ * lost near 0 or pi. */
 sn_mat3 sn_rotation_exp(sn_vec3 rotation_vector) {
     double angle = sn_length(rotation_vector);
     double factor = angle > 1e-100 ? sin(0.5 * angle) / angle : 0.5;
@@ -21,7 +21,7 @@ sn_mat3 sn_rotation_exp(sn_vec3 rotation_vector) {
 }
 
 /* 2 atan2(|v|, w) keeps full precision at both ends: near 0 the vector part is exact (it comes from
- * the antisymmetric part), near pi it is the large one (Shepperd's choice). */
+ * the antisymmetric part), near pi it is the large component (Shepperd's choice). */
 sn_vec3 sn_rotation_log(sn_mat3 rotation) {
     sn_quat q = sn_quat_from_mat3(rotation);
     if (q.w < 0) q = (sn_quat){-q.w, -q.x, -q.y, -q.z};
@@ -31,8 +31,8 @@ sn_vec3 sn_rotation_log(sn_mat3 rotation) {
     return sn_scale(factor, v);
 }
 
-/* 4 q_a q_b are sums and differences of entries; dividing by the largest component is safe, it is
- * at least 1/2. */
+/* 4 q_a q_b are sums and differences of entries; dividing by the largest component is safe because
+ * it is at least 1/2. */
 sn_quat sn_quat_from_mat3(sn_mat3 rotation) {
     const double(*m)[3] = (const double(*)[3])rotation.m;
     double trace = m[0][0] + m[1][1] + m[2][2];
@@ -132,7 +132,7 @@ bool sn_mat3_inverse(sn_mat3 a, sn_mat3 *inverse) {
     return true;
 }
 
-/* Any unit vector at right angles to a unit vector. */
+/* A unit vector perpendicular to a unit vector. */
 static sn_vec3 perpendicular(sn_vec3 a) {
     sn_vec3 axis = fabs(a.x) <= fabs(a.y) && fabs(a.x) <= fabs(a.z) ? sn_v3(1, 0, 0)
                    : fabs(a.y) <= fabs(a.z)                         ? sn_v3(0, 1, 0)
@@ -140,9 +140,9 @@ static sn_vec3 perpendicular(sn_vec3 a) {
     return sn_normalize(sn_cross(a, axis));
 }
 
-/* v turned by the smallest rotation that takes the unit vector a to the unit vector b:
- * v + s x v + s x (s x v) / (1 + a.b), s = a x b; half a turn when b = -a. */
-static sn_vec3 turn(sn_vec3 v, sn_vec3 a, sn_vec3 b) {
+/* Rotates v by the smallest rotation that maps the unit vector a to the unit vector b: v + s x v +
+ * s x (s x v) / (1 + a.b), s = a x b; a half rotate_from_to if b = -a. */
+static sn_vec3 rotate_from_to(sn_vec3 v, sn_vec3 a, sn_vec3 b) {
     double cosine = sn_dot(a, b);
     if (cosine < -1 + 1e-12) {
         sn_vec3 axis = perpendicular(a);
@@ -153,14 +153,14 @@ static sn_vec3 turn(sn_vec3 v, sn_vec3 a, sn_vec3 b) {
     return sn_normalize(sn_add_scaled(sn_add(v, sv), 1 / (1 + cosine), sn_cross(s, sv)));
 }
 
-/* One-sided Jacobi. Rotations from the right make the columns of B = A V orthogonal:
+/* One-sided Jacobi. Rotations applied from the right make the columns of B = A V orthogonal:
  *
  *   for a pair (p, q):  tan 2a = 2 b_p.b_q / (|b_p|^2 - |b_q|^2)
  *
  * then |b_j| are the singular values and b_j / |b_j| the columns of U. Small singular values are
- * found to relative accuracy, which an eigen decomposition of A^T A loses. A matrix of rank one to
- * rounding has no second axis; the smallest rotation is chosen then. A third value below 1e-140 of
- * the largest counts as zero: its square underflows. */
+ * computed to high relative accuracy, which an eigen decomposition of A^T A loses. A matrix that
+ * has rank one to rounding has no second axis; then the smallest rotation is chosen. A third value
+ * below 1e-140 of the largest counts as zero: its square underflows. */
 void sn_svd3(sn_mat3 a, sn_mat3 *u, double s[3], sn_mat3 *v) {
     double largest;
     int exponent = exponent_of_largest(a, &largest);
@@ -214,7 +214,7 @@ void sn_svd3(sn_mat3 a, sn_mat3 *u, double s[3], sn_mat3 *v) {
     sn_vec3 u0 = sn_normalize(b[order[0]]);
     sn_vec3 u1 = b[order[1]];
     bool rank_one = length[order[1]] <= 4 * DBL_EPSILON * length[order[0]];
-    u1 = rank_one ? turn(v1, v0, u0) : sn_normalize(u1);
+    u1 = rank_one ? rotate_from_to(v1, v0, u0) : sn_normalize(u1);
     u1 = sn_normalize(sn_add_scaled(u1, -sn_dot(u1, u0), u0));
     sn_vec3 u2 = sn_cross(u0, u1);
 
@@ -226,7 +226,7 @@ void sn_svd3(sn_mat3 a, sn_mat3 *u, double s[3], sn_mat3 *v) {
     if (rank_one || length[order[2]] <= negligible * length[order[0]]) s[2] = 0;
 }
 
-/* Of the inverse transposed, times the determinant. */
+/* The determinant times the inverse transpose. */
 static sn_mat3 cofactors(sn_mat3 a) {
     sn_vec3 x = sn_mat3_column(a, 0), y = sn_mat3_column(a, 1), z = sn_mat3_column(a, 2);
     return sn_mat3_columns(sn_cross(y, z), sn_cross(z, x), sn_cross(x, y));
@@ -241,7 +241,7 @@ static double squared_norm(sn_mat3 a) {
 
 /* Newton's iteration for the rotation of a polar decomposition, X <- (g X + X^-T / g) / 2 with
  * Higham's scaling g. It takes 1 to 6 rounds, a fraction of what a singular value decomposition
- * costs. False: flat, inverted or not finite, which needs that decomposition. */
+ * costs. False: flat, inverted or not finite, in which case the SVD is needed. */
 static bool iterate_to_rotation(sn_mat3 x, sn_mat3 *rotation) {
     enum { MOST_ROUNDS = 12 };
     const double flat = 1e-4, converged = 1e-26;
@@ -283,8 +283,8 @@ void sn_polar3(sn_mat3 a, sn_mat3 *rotation, sn_mat3 *stretch) {
         }
 }
 
-/* min sum w |R a + t - b|^2: t takes one centroid to the other, and R is the rotation of
- * C = sum w (b - b0)(a - a0)^T, the maximiser of trace(R^T C). */
+/* min sum w |R a + t - b|^2: t maps one centroid to the other, and R is the rotation of C = sum w
+ * (b - b0)(a - a0)^T, the maximizer of trace(R^T C). */
 void sn_rigid_fit(int count, const double *a, const double *b, const double *weights,
                   sn_mat3 *rotation, sn_vec3 *translation) {
     double total = 0;

@@ -18,7 +18,7 @@
 
 #define PREFIX ".sinew-"
 #define ENDING ".scratch"
-/* A folder without a lock that is younger may just be waiting for its lock. */
+/* A younger folder without a lock may be one whose creator has not locked it yet. */
 static const double STALE_SECONDS = 60;
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
@@ -30,7 +30,7 @@ static void remove_tree(const char *path) {
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Those that are open, for an end without unwinding. */
+/* Open folders, for an exit without unwinding. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sn_scratch *open_ones;
 
@@ -57,8 +57,8 @@ void sn_scratch_remove_all(void) {
     pthread_mutex_unlock(&lock);
 }
 
-/* Removes the folder if the process that created it has ended. now: by the clock of the file
- * system, since that of this machine may differ. */
+/* Removes the folder if the process that created it has ended. `now` is by the clock of the file
+ * system, which may differ from that of this machine. */
 static void remove_if_stale(const char *path, time_t now) {
     struct stat info;
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

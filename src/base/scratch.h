@@ -1,4 +1,4 @@
-/* Folders for work in progress. */
+/* Temporary folders for work in progress. */
 #ifndef SN_BASE_SCRATCH_H
 #define SN_BASE_SCRATCH_H
 
@@ -6,25 +6,25 @@
 
 #include "base/status.h"
 
-/* A new folder with a name of its own, locked while its maker lives. */
+/* A new folder with a unique name, locked while the process that created it is alive. */
 typedef struct sn_scratch {
     char *path;
     int lock; /* 0: none */
     struct sn_scratch *next;
 } sn_scratch;
 
-/* Makes the folder in `parent` ("": the current folder; NULL: $TMPDIR or /tmp), and removes those
- * that runs which died have left there. `mode` as for mkdir. `purpose` starts the message when it
- * cannot be made. */
+/* Creates the folder in `parent` ("": the current folder; NULL: $TMPDIR or /tmp), and removes stale
+ * ones that crashed runs left there. `mode` is as for mkdir. `purpose` begins the error message if
+ * the folder cannot be created. */
 sinew_status sn_scratch_open(sn_scratch *scratch, const char *parent, mode_t mode,
                              const char *purpose, sinew_error *error);
-/* Gives the folder its final name; it is not a scratch folder any longer. */
+/* Gives the folder its final name; it is no longer a scratch folder. */
 sinew_status sn_scratch_rename(sn_scratch *scratch, const char *path, sinew_error *error);
-/* Removes the folder and what is in it. Safe on a zeroed, renamed or closed one. */
+/* Removes the folder and its contents. Safe on a zeroed, renamed or closed one. */
 void sn_scratch_close(sn_scratch *scratch);
 
-/* Removes every scratch folder of the process, whatever is at work in them: for a program that must
- * end now. The structures must stay where they were opened. */
+/* Removes every scratch folder of the process, even those in use: for a program that must exit now.
+ * An sn_scratch must not be moved in memory while it is open. */
 void sn_scratch_remove_all(void);
 
 #endif

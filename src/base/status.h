@@ -11,7 +11,7 @@ sinew_status sn_fail(sinew_error *error, sinew_status status, const char *format
 
 sinew_status sn_no_memory(sinew_error *error);
 
-/* Tells the misuse handler and returns SINEW_MISUSE. */
+/* Calls the misuse handler and returns SINEW_MISUSE. */
 sinew_status sn_misuse(sinew_error *error, const char *what, const char *function);
 
 /* Contract checks at the top of public functions. */
@@ -20,7 +20,7 @@ sinew_status sn_misuse(sinew_error *error, const char *what, const char *functio
         if (!(condition)) return sn_misuse((error), #condition, __func__);                         \
     } while (0)
 
-/* Pass a failure on. */
+/* Returns from the enclosing function if the call fails. */
 #define SN_TRY(call)                                                                               \
     do {                                                                                           \
         sinew_status sn_try_status = (call);                                                       \

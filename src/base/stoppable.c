@@ -7,7 +7,7 @@ typedef struct stoppable {
     atomic_bool stopped;
 } stoppable;
 
-/* Only the calling thread has a scope: it tells the others. */
+/* Only the calling thread has a scope; it tells the other threads to stop. */
 static void run_until_stopped(void *context, sn_span span) {
     stoppable *loop = context;
     for (size_t at = span.begin; at < span.end; at += loop->grain) {

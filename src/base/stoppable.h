@@ -1,13 +1,13 @@
-/* Parallel loops that a cancelled call leaves unfinished. */
+/* Parallel loops that stop early when the call is cancelled. */
 #ifndef SN_BASE_STOPPABLE_H
 #define SN_BASE_STOPPABLE_H
 
 #include "base/parallel.h"
 #include "base/scope.h"
 
-/* For long loops of a set-up whose results are dropped when the scope of the call (base/scope.h) is
- * cancelled: the calling thread asks it before every grain, and what is left is skipped. Ask
- * sn_scope_poll before using the results as indices. */
+/* For long setup loops whose results are discarded if the scope of the call (base/scope.h) is
+ * cancelled: the calling thread polls before every grain, and the remaining grains are skipped.
+ * Check sn_scope_poll before using the results as indices. */
 #define sn_parallel_for_stoppable(count, grain, body, ...)                                         \
     do {                                                                                           \
         static sn_loop_cost sn_cost;                                                               \

@@ -1,4 +1,4 @@
-/* Settings of the threads inside the library; base/parallel.h runs loops on them. */
+/* Thread settings of the library; base/parallel.h runs loops on the threads. */
 #ifndef SN_BASE_THREADS_H
 #define SN_BASE_THREADS_H
 
@@ -8,7 +8,7 @@ static inline int sn_threads(void) {
     return sinew_threads();
 }
 
-int sn_cores(void);                            /* that this process may use */
+int sn_cores(void);                            /* number of cores this process may use */
 const sinew_task_system *sn_task_system(void); /* of the host, or NULL */
 
 /* Elements per block of a blocked sum. */
