@@ -7,9 +7,9 @@
 #include "algebra/vector.h"
 #include "base/memory.h"
 
-/* More changes than this are dearer to carry along than a new factor. */
+/* With more changes than this, a new factorization is cheaper. */
 enum { MOST_CHANGES = 48 };
-/* A pivot of the small system below this fraction of where it started is rounding. */
+/* A pivot of the small system below this fraction of its initial value is rounding error. */
 static const double LEAST_PIVOT = 1e-12;
 
 struct sn_block_solver {
@@ -21,9 +21,9 @@ struct sn_block_solver {
     int *place;         /* per variable: its index in F0, or -1 */
     int factorizations;
 
-    int changes[MOST_CHANGES], change_count;   /* variables of A and R, in the order of Z */
-    bool *changed;                             /* per variable */
-    double *Z;                                 /* size x MOST_CHANGES room, factored_count high */
+    int changes[MOST_CHANGES], change_count; /* variables of A and R, in the order of Z */
+    bool *changed;                           /* per variable */
+    double *Z; /* room for size x MOST_CHANGES, factored_count rows used */
     double small[MOST_CHANGES * MOST_CHANGES]; /* L D L^T of S, D on the diagonal */
     double *packed;
 };
@@ -89,7 +89,7 @@ static bool factor_block(sn_block_solver *solver, int count, const int *variable
     return good;
 }
 
-/* The variables that are in one of F and F0 alone, or -1 when there are too many. */
+/* The symmetric difference of F and F0, or -1 if it is too large. */
 static int find_changes(const sn_block_solver *solver, int count, const int *variables,
                         int *changes) {
     int found = 0;
@@ -106,7 +106,8 @@ static int find_changes(const sn_block_solver *solver, int count, const int *var
     return found;
 }
 
-/* S = L D L^T in the lower triangle. False: a pivot has lost its sign, or all its digits. */
+/* S = L D L^T in the lower triangle. Returns false if a pivot has lost its sign or all its
+ * digits. */
 static bool factor_small(sn_block_solver *solver) {
     size_t k = (size_t)solver->change_count;
     double *s = solver->small;
@@ -127,7 +128,7 @@ static bool factor_small(sn_block_solver *solver) {
     return true;
 }
 
-/* Z and S for the changes; columns of variables that were changed before are there already. */
+/* Computes Z and S for the changes, reusing the columns of variables that were already changed. */
 static bool update_changes(sn_block_solver *solver, int count, const int *changes) {
     size_t n = (size_t)solver->size, height = (size_t)solver->factored_count;
     int kept = 0;
@@ -167,7 +168,7 @@ static bool update_changes(sn_block_solver *solver, int count, const int *change
     return factor_small(solver);
 }
 
-/* Through the factor of F0 and the changes. */
+/* Solves through the factor of F0 and the changes. */
 static void solve_changed(sn_block_solver *solver, int count, const int *variables, double *b) {
     size_t height = (size_t)solver->factored_count, k = (size_t)solver->change_count;
     double *y = solver->packed, t[MOST_CHANGES] = {0};

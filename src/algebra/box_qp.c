@@ -12,7 +12,7 @@ static const double SUFFICIENT_DECREASE = 1e-4;
 
 struct sn_box_qp {
     int size;
-    double *H;        /* with the ridge */
+    double *H;        /* including the ridge */
     double *diagonal; /* positive */
     sn_block_solver *blocks;
     bool *is_free;
@@ -123,8 +123,9 @@ static void find_gradient(sn_box_qp *qp, const double *x, const double *g) {
     sn_dense_apply(SN_AS_IS, qp->size, qp->size, 1, qp->H, x, -1, qp->gradient);
 }
 
-/* Goes along the projected arc x(a) = clamp(x + a d) to a point that lowers the objective enough:
- *   q(x + s) - q(x) = gradient^T s + 1/2 s^T H s.   False: rounding allows no descent any more. */
+/* Searches along the projected arc x(a) = clamp(x + a d) for sufficient decrease of the objective:
+ *   q(x + s) - q(x) = gradient^T s + 1/2 s^T H s.   Returns false if rounding prevents further
+ * descent. */
 static bool line_search(sn_box_qp *qp, double *x, const double *lower, const double *upper) {
     size_t n = (size_t)qp->size;
     double length = 1;
@@ -147,8 +148,8 @@ static bool line_search(sn_box_qp *qp, double *x, const double *lower, const dou
     return false;
 }
 
-/* Variables held at a bound: within `reach` of it (measured like the residual) and pushed against
- * it. The others are free. */
+/* Finds the variables held at a bound: within `reach` of it (measured like the residual) and pushed
+ * against it. The others are free. */
 static int find_free(sn_box_qp *qp, const double *x, const double *lower, const double *upper,
                      double reach) {
     int count = 0;
@@ -189,7 +190,7 @@ sinew_status sn_box_qp_solve(sn_box_qp *qp, const double *g, const double *lower
         x[i] = clamp(options->warm && isfinite(x[i]) ? x[i] : 0, bound(lower, i, -INFINITY),
                      bound(upper, i, INFINITY));
     find_gradient(qp, x, g);
-    bool fresh = true; /* the gradient is not one of updates */
+    bool fresh = true; /* the gradient was computed from scratch, not updated */
     for (;;) {
         info->kkt = kkt_residual(qp, x, lower, upper);
         double scale = 1 + sn_vector_max((size_t)qp->size, x);
@@ -206,8 +207,7 @@ sinew_status sn_box_qp_solve(sn_box_qp *qp, const double *g, const double *lower
         int before = sn_block_solver_factorizations(qp->blocks);
         SN_TRY(newton_direction(qp, error));
         info->factorizations += sn_block_solver_factorizations(qp->blocks) - before;
-        /* variables at a bound that the direction leaves inwards or that sit within reach of it
-         * move onto it */
+        /* held variables move onto their bound */
         for (int i = 0; i < qp->size; i++)
             if (!qp->is_free[i])
                 qp->direction[i] =

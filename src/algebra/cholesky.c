@@ -138,7 +138,7 @@ void sn_cholesky_work_destroy(sn_cholesky_work *work) {
     sn_free(work);
 }
 
-/* Right-hand sides of the next sweep when so many are left. */
+/* Right-hand sides in the next sweep if this many are left. */
 static int next_sides(int left) {
     return left >= SN_SUPERNODAL_SIDES ? SN_SUPERNODAL_SIDES : left < 4 ? left : 4;
 }
@@ -153,7 +153,7 @@ void sn_cholesky_solve(const sn_cholesky *factor, sn_cholesky_work *work, int co
     }
 }
 
-enum { UNASKED = 1 << 18 }; /* values that are converted between two polls */
+enum { UNASKED = 1 << 18 }; /* values converted between two polls */
 
 sinew_status sn_cholesky_prepare_f32(sn_cholesky *factor, sinew_error *error) {
     size_t count = factor->pattern->values;

@@ -1,15 +1,17 @@
-/* Sparse Cholesky: symbolic once, numeric as often as values change, solves without allocation.
+/* Sparse Cholesky: one symbolic analysis, a numeric factorization whenever values change, and
+ * solves that do not allocate.
  *
  *   sn_cholesky_analyze   ordering and pattern, kept for all matrices of the same pattern
- *   sn_cholesky_factor    numeric; SINEW_BAD_INPUT names the column when not positive definite
+ *   sn_cholesky_factor    numeric; SINEW_BAD_INPUT names the column if not positive definite
  *   sn_cholesky_solve     double, our own supernodal sweep (supernodal.h)
  *   sn_cholesky_solve_f32 single, the same sweep over an f32 copy of the factor: half the bytes,
  *                         relative error about 1e-6
  *
- * CHOLMOD orders; the numbers are our own (multifrontal.h). Factorizations and solves use
- * sn_threads() threads over independent subtrees and have the same bits for any number of them.
+ * CHOLMOD computes the ordering; the numeric factorization is our own (multifrontal.h).
+ * Factorizations and solves use sn_threads() threads over independent subtrees and are
+ * bit-identical for any number of them.
  *
- * Right-hand sides are interleaved: b[k + count * row], k < count, as positions are.
+ * Right-hand sides are interleaved: b[k + count * row], k < count, like positions.
  *
  * A factor is immutable while solves run; each thread that solves owns an sn_cholesky_work. */
 #ifndef SN_ALGEBRA_CHOLESKY_H
@@ -21,19 +23,19 @@ typedef struct sn_cholesky sn_cholesky;
 typedef struct sn_cholesky_work sn_cholesky_work;
 
 sinew_status sn_cholesky_analyze(const sn_sparse *matrix, sn_cholesky **factor, sinew_error *error);
-/* Same pattern as analyzed. */
+/* The matrix must have the pattern that was analyzed. */
 sinew_status sn_cholesky_factor(sn_cholesky *factor, const sn_sparse *matrix, sinew_error *error);
 /* analyze + factor */
 sinew_status sn_cholesky_create(const sn_sparse *matrix, sn_cholesky **factor, sinew_error *error);
-/* Likewise, for a factor that is solved with a few times: its order is found quickly. */
+/* The same for a factor that is used for only a few solves: uses a faster ordering. */
 sinew_status sn_cholesky_create_brief(const sn_sparse *matrix, sn_cholesky **factor,
                                       sinew_error *error);
 void sn_cholesky_destroy(sn_cholesky *factor);
 int sn_cholesky_size(const sn_cholesky *factor);
-/* Values that one sweep over the factor reads, padding included; a solve makes two sweeps. */
+/* Values that one sweep reads from the factor, padding included; a solve makes two sweeps. */
 size_t sn_cholesky_nonzeros(const sn_cholesky *factor);
 
-/* Workspace for up to `max_count` right-hand sides; any time after the analysis. */
+/* Workspace for up to `max_count` right-hand sides. May be created any time after the analysis. */
 sinew_status sn_cholesky_work_create(const sn_cholesky *factor, int max_count,
                                      sn_cholesky_work **work, sinew_error *error);
 void sn_cholesky_work_destroy(sn_cholesky_work *work);
@@ -42,7 +44,7 @@ void sn_cholesky_work_destroy(sn_cholesky_work *work);
 void sn_cholesky_solve(const sn_cholesky *factor, sn_cholesky_work *work, int count,
                        const double *b, double *x);
 
-/* Makes the f32 copy of the current numeric factor; call again after each sn_cholesky_factor. */
+/* Makes an f32 copy of the current numeric factor. Call again after each sn_cholesky_factor. */
 sinew_status sn_cholesky_prepare_f32(sn_cholesky *factor, sinew_error *error);
 /* x may be b. */
 void sn_cholesky_solve_f32(const sn_cholesky *factor, sn_cholesky_work *work, int count,

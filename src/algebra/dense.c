@@ -9,8 +9,8 @@
 #include "base/parallel.h"
 #include "base/scope.h"
 
-/* Tiles of C: large enough for full speed of one core, small enough to share among threads. They
- * depend on the shape of C alone. */
+/* Tiles of C: large enough to run one core at full speed, small enough to share among threads. They
+ * depend only on the shape of C. */
 enum {
     TILE = 192,
     PANEL = 64,
@@ -20,7 +20,7 @@ enum {
     APPLY_BLOCK = 2048
 };
 
-/* Without the libraries a result is not a number. */
+/* Without the libraries, results are NaN. */
 #define UNKNOWN(values, count)                                                                     \
     do {                                                                                           \
         for (size_t unknown = (count); unknown-- > 0;) (values)[unknown] = NAN;                    \
@@ -68,7 +68,7 @@ void sn_dense_triangle_solve(sn_transpose op, int size, const double *L, int cou
     sn_library_threads_restore();
 }
 
-/* LAPACK hangs or crashes on NaN in some drivers: they are refused first. */
+/* LAPACK hangs or crashes on NaN in some drivers, so they are rejected first. */
 static sinew_status check_finite(size_t count, const double *values, sinew_error *error) {
     for (size_t i = 0; i < count; i++)
         if (!isfinite(values[i]))

@@ -7,7 +7,7 @@ typedef struct NAME(product) {
     REAL alpha;
     const REAL *A, *B;
     REAL beta, *C;
-    int high, tiles_down; /* of the tiles; for apply: outputs of a block */
+    int high, tiles_down; /* of the tiles; for apply: outputs per block */
 } NAME(product);
 
 static void NAME(multiply_tiles)(void *context, sn_span span) {
@@ -63,7 +63,7 @@ static void NAME(apply_blocks)(void *context, sn_span span) {
 void NAME(apply)(sn_transpose op, int rows, int columns, REAL alpha, const REAL *A, const REAL *x,
                  REAL beta, REAL *y) {
     int outputs = op == SN_AS_IS ? rows : columns;
-    /* as is: blocks of rows; transposed: blocks of columns */
+    /* not transposed: blocks of rows; transposed: blocks of columns */
     int block = op == SN_AS_IS ? APPLY_BLOCK : 16;
     int blocks = (outputs + block - 1) / block;
     if (rows == 0 || columns == 0) {
@@ -125,8 +125,8 @@ void NAME(gram)(int rows, int columns, REAL alpha, const REAL *A, REAL beta, REA
 typedef REAL NAME(lanes) __attribute__((vector_size(LANE_BYTES), may_alias, aligned(sizeof(REAL))));
 
 /* X := X L^-T for `rows` rows and a triangle L of up to PANEL columns, both of one matrix with
- * `stride` rows. Substitution, as in BLAS, which takes up to twice as long for narrow triangles:
- * here L is packed, and RUN_LANES vectors of rows go through it at a time. */
+ * `stride` rows. Substitution as in BLAS, but up to twice as fast for narrow triangles: L is
+ * packed, and RUN_LANES vectors of rows are processed at a time. */
 static void NAME(divide_rows)(int rows, int width, size_t stride, const REAL *L, REAL *X) {
     enum { LANES = LANE_BYTES / sizeof(REAL), RUN = RUN_LANES * LANES };
     NAME(lanes) done[PANEL][RUN_LANES];
@@ -188,8 +188,8 @@ static void NAME(update_tiles)(void *context, sn_span span) {
 }
 
 /* The first `columns` columns of the lower triangle become those of the Cholesky factor, the others
- * what their elimination leaves. Returns LAPACK's info. Large ones by panels of PANEL columns: the
- * diagonal block, the rows below it, and what remains, tile by tile. */
+ * the Schur complement. Returns LAPACK's info. Large matrices are processed in panels of PANEL
+ * columns: the diagonal block, the rows below it, then the remainder tile by tile. */
 static int NAME(eliminate_panels)(int size, int columns, REAL *A) {
     for (int j = 0; j < columns && !sn_scope_poll(); j += PANEL) {
         int width = columns - j < PANEL ? columns - j : PANEL;
@@ -227,7 +227,7 @@ static int NAME(eliminate_columns)(int size, int columns, REAL *A) {
     int info = size > 6 * PANEL ? NAME(eliminate_panels)(size, columns, A)
                                 : NAME(eliminate_small)(size, columns, A);
     sn_library_threads_restore();
-    /* OpenBLAS lets NaN pass: it ends up on the diagonal of its row */
+    /* OpenBLAS lets NaN through; it ends up on the diagonal of its row */
     for (int i = 0; i < columns && info == 0; i++)
         if (!(A[(size_t)i * ((size_t)size + 1)] < INFINITY)) info = i + 1;
     return info - 1;

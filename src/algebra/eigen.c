@@ -13,24 +13,25 @@
 
 enum {
     BLOCK = 8,
-    DENSE_SIZE = 240,          /* below it LAPACK's dense driver is quicker */
-    LARGEST_DENSE_SIZE = 2000, /* up to it, also when most eigenpairs are wanted */
+    DENSE_SIZE = 240, /* below this size LAPACK's dense driver is faster */
+    LARGEST_DENSE_SIZE =
+        2000, /* up to this size the dense driver is also used if most eigenpairs are wanted */
     SECOND_LOOK_BLOCKS = 4,
 };
-/* A block brings the last wanted pair about this many digits closer, hardly ever more: the next
- * look, whose dense eigenproblem costs half a block, can wait so long. */
+/* Each block adds about this many digits to the last wanted pair, rarely more. The next convergence
+ * check, whose dense eigenproblem costs half a block, is scheduled accordingly. */
 static const double DIGITS_PER_BLOCK = 0.75;
-/* shift = DEFAULT_SHIFT trace K / trace M: a trace counts the largest eigenvalues, the smallest
- * elastic ones of finite element meshes lie 1e-5 to 1e-7 below. */
+/* shift = DEFAULT_SHIFT trace K / trace M: a trace is dominated by the largest eigenvalues, and the
+ * smallest elastic ones of finite element meshes are smaller by a factor of 1e-5 to 1e-7. */
 static const double DEFAULT_SHIFT = 1e-7;
-/* A vector that keeps less than this of its length in orthogonalisation was in the space already.
- */
+/* A vector that keeps less than this fraction of its length in orthogonalization was already in the
+ * space. */
 static const double DEPENDENT = 1e-10;
 
 typedef struct lanczos {
     const sn_sparse *K, *mass_matrix;
     const double *mass;
-    int size, wanted, most; /* most: columns of the basis, without the next block */
+    int size, wanted, most; /* most: maximum columns of the basis, without the next block */
     double shift;
     sn_cholesky *factor;
     sn_cholesky_work *work;
@@ -38,10 +39,10 @@ typedef struct lanczos {
     double *projected;   /* H = V^T M A^-1 M V, most x most, stored with `most` rows */
     double *image;       /* A^-1 M of the current block, size x BLOCK, then the next block */
     double *weighted;    /* M times a block */
-    double *interleaved; /* the right-hand sides as the solver wants them */
+    double *interleaved; /* the right-hand sides in the solver's layout */
     double *coefficients, *correction;  /* (most + BLOCK) x BLOCK */
     double *ritz_values, *ritz_vectors; /* most, most x most */
-    double *spare;                      /* the basis after a restart is made here */
+    double *spare;                      /* the basis after a restart is built here */
     double *found;                      /* Ritz values at the first convergence */
     double remainder[BLOCK * BLOCK];    /* R: image = next block x R */
     uint64_t random;
@@ -101,8 +102,8 @@ static void apply_inverse(lanczos *l, int from) {
     l->solves += BLOCK;
 }
 
-/* x (count columns) loses its part in `columns` of the basis from column `from` on; coefficients
- * tell how much, in columns x count. */
+/* Removes from x (count columns) its components along `columns` columns of the basis, starting at
+ * column `from`. coefficients (columns x count) receives those components. */
 static void project_out(lanczos *l, int from, int columns, int count, double *x,
                         double *coefficients) {
     const double *basis = l->basis + (size_t)l->size * (size_t)from;
@@ -124,7 +125,7 @@ static void fill_random(lanczos *l, double *x) {
     }
 }
 
-/* One column x loses its part in `columns` columns at `basis`, as above. */
+/* The same for a single column x and the `columns` columns at `basis`. */
 static void project_out_column(lanczos *l, const double *basis, int columns, double *x,
                                double *coefficients) {
     multiply_mass(l, 1, x, l->weighted);
@@ -132,7 +133,8 @@ static void project_out_column(lanczos *l, const double *basis, int columns, dou
     sn_dense_apply(SN_AS_IS, l->size, columns, -1, basis, coefficients, 1, x);
 }
 
-/* A random column, M-orthonormal to the first `columns` of the basis, at column `columns`. */
+/* A random column, M-orthonormal to the first `columns` of the basis; stored in column
+ * `columns`. */
 static void random_column(lanczos *l, int columns) {
     size_t n = (size_t)l->size;
     double *x = l->basis + n * (size_t)columns;
@@ -150,8 +152,8 @@ static void random_column(lanczos *l, int columns) {
 }
 
 /* The image, orthogonal to the first `columns` of the basis, becomes the M-orthonormal block at
- * column `columns` times the remainder R. Gram-Schmidt, twice is enough; a column that is left with
- * next to nothing of `before`, the length it once had, gives its place to a random one. */
+ * column `columns` times the remainder R. Gram-Schmidt, applied twice; a column that keeps almost
+ * nothing of `before`, its original length, is replaced by a random one. */
 static void next_block(lanczos *l, int columns, const double *before) {
     size_t n = (size_t)l->size;
     double *block = l->basis + n * (size_t)columns, part[BLOCK];
@@ -178,7 +180,7 @@ static void image_lengths(lanczos *l, double *lengths) {
         lengths[c] = mass_norm(l, l->image + (size_t)l->size * (size_t)c);
 }
 
-/* A random block follows the first `columns` of the basis. */
+/* Appends a random block after the first `columns` columns of the basis. */
 static void random_block(lanczos *l, int columns) {
     double before[BLOCK];
     for (int c = 0; c < BLOCK; c++) fill_random(l, l->image + (size_t)l->size * (size_t)c);
@@ -188,10 +190,11 @@ static void random_block(lanczos *l, int columns) {
     next_block(l, columns, before);
 }
 
-/* One step: H gets the block column of the block at `columns`, and the next block follows it.
- * Orthogonalised twice: the image lies in the space but for what is new, and once would leave the
- * rounding of that large part. But the large part lies in the columns from `coupled` on alone: the
- * last two blocks, or all just after a restart. Only the small rest is taken out of all columns. */
+/* One step: computes the block column of H for the block at `columns`, and appends the next block.
+ * The image is orthogonalized twice, since most of it lies in the space and a single pass would
+ * leave the rounding error of that large part. The large part lies only in the columns from
+ * `coupled` on: the last two blocks, or all columns just after a restart. Only the small remainder
+ * is orthogonalized against all columns. */
 static void extend(lanczos *l, int columns, int coupled) {
     int total = columns + BLOCK, local = total - coupled;
     double before[BLOCK];
@@ -236,15 +239,14 @@ static double pair_residual(const lanczos *l, int columns, int k) {
     return sqrt(square) / fabs(l->ritz_values[k]);
 }
 
-/* How many of the wanted Ritz pairs meet the tolerance, from the first on. */
+/* Number of leading Ritz pairs that meet the tolerance. */
 static int converged_pairs(const lanczos *l, int columns, double tolerance) {
     int count = 0;
     while (count < l->wanted && pair_residual(l, columns, count) <= tolerance) count++;
     return count;
 }
 
-/* The basis becomes the first `kept` Ritz vectors; the block after them is the caller's business.
- */
+/* Replaces the basis by the first `kept` Ritz vectors; the caller sets the block after them. */
 static void keep_ritz_vectors(lanczos *l, int columns, int kept) {
     size_t most = (size_t)l->most;
     sn_dense_multiply(SN_AS_IS, SN_AS_IS, l->size, kept, columns, 1, l->basis, l->ritz_vectors, 0,
@@ -266,9 +268,10 @@ static sinew_status iterate(lanczos *l, double tolerance, const sinew_monitor *m
     size_t n = (size_t)l->size;
     int kept = l->wanted + (l->most - l->wanted) / 5;
     int columns = 0, blocks = 0, limit = 40 + 12 * l->wanted / BLOCK;
-    int look = (l->wanted + l->wanted / 2) / BLOCK + 2; /* the block after which to look */
+    int look = (l->wanted + l->wanted / 2) / BLOCK +
+               2; /* the block after which to check convergence next */
     bool second_look = false;
-    int fresh = 0; /* columns at the last start */
+    int fresh = 0; /* columns at the last (re)start */
     random_block(l, 0);
     for (;;) {
         if (sn_cancelled(monitor)) return SINEW_CANCELLED;
@@ -310,7 +313,7 @@ static sinew_status iterate(lanczos *l, double tolerance, const sinew_monitor *m
     }
 }
 
-/* One vector: unit M-length, its largest entry positive. */
+/* Scales one vector to unit M-norm with its largest entry positive. */
 static void normalize(lanczos *l, double *y, double *My) {
     size_t n = (size_t)l->size, largest = 0;
     for (size_t i = 1; i < n; i++)
@@ -320,7 +323,8 @@ static void normalize(lanczos *l, double *y, double *My) {
     if (norm > 0) sn_vector_scale(n, (y[largest] < 0 ? -1 : 1) / norm, y);
 }
 
-/* Rayleigh quotients, residuals and signs of the M-orthonormal vectors. K is read once a block. */
+/* Rayleigh quotients, residuals and signs of the M-orthonormal vectors. K is read once per
+ * block. */
 static void finish_pairs(lanczos *l, double *values, double *vectors, double *residuals,
                          double *worst) {
     size_t n = (size_t)l->size;
@@ -406,8 +410,8 @@ static void free_lanczos(lanczos *l) {
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) sn_free_aligned(blocks[i]);
 }
 
-/* The system hands out large blocks as they are first written, a second a gigabyte: here, where the
- * call can be cancelled, and not inside the first product. */
+/* The system maps large blocks page by page as they are first written, about a second per gigabyte.
+ * Do that here, where the call can be cancelled, not inside the first product. */
 static bool write_first(size_t count, double *block) {
     enum { PART = 1 << 17 };
     for (size_t i = 0; i < count; i += PART) {
@@ -438,7 +442,7 @@ static bool allocate_lanczos(lanczos *l) {
     return true;
 }
 
-/* Factors K + shift M; a K that is indefinite by rounding alone gets a larger shift. */
+/* Factors K + shift M, with a larger shift if K is indefinite due to rounding. */
 static sinew_status factor_shifted(lanczos *l, sinew_error *error) {
     for (int attempt = 0;; attempt++) {
         sn_sparse *sum;

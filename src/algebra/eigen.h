@@ -2,8 +2,8 @@
  *
  * Based on: Grimes, Lewis and Simon 1994 (shifted block Lanczos), Wu and Simon 2000 (thick
  * restart). We differ in: blocks of eight, because one sweep over the factor solves eight
- * right-hand sides for little more than the price of one; full reorthogonalisation; and after
- * convergence a second look from fresh random vectors, which finds copies of multiple eigenvalues
+ * right-hand sides at little more than the cost of one; full reorthogonalization; and after
+ * convergence a second run from new random vectors, which finds copies of multiple eigenvalues
  * (rigid motions, symmetric bodies, several components) that a Krylov space can miss.
  *
  * K + shift M is factored once; with a small positive shift a free body's rigid motions are found
@@ -19,18 +19,18 @@
 typedef struct sn_eigen_options {
     int count; /* wanted, 1 .. size */
     double
-        tolerance; /* of the eigenvalues of (K + shift M)^-1 M, relative; 0: SN_EIGEN_TOLERANCE */
+        tolerance; /* relative, for the eigenvalues of (K + shift M)^-1 M; 0: SN_EIGEN_TOLERANCE */
     double shift;  /* > 0, well below the smallest nonzero eigenvalue; 0: chosen */
     const sinew_monitor *monitor; /* may be NULL */
 } sn_eigen_options;
 
 typedef struct sn_eigen_info {
-    int solves; /* right-hand sides solved */
+    int solves; /* number of right-hand sides solved */
     double shift;
     double worst_residual;
 } sn_eigen_info;
 
-/* K symmetric; either `mass` (the diagonal of M, all > 0) or `mass_matrix` is given.
+/* K symmetric; pass either `mass` (the diagonal of M, all > 0) or `mass_matrix`.
  *   values     count, increasing
  *   vectors    size x count, column-major, M-orthonormal, the entry of largest magnitude positive
  *   residuals  count, |K y - lambda M y| / ((|lambda| + shift) |M y|); may be NULL

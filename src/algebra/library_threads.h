@@ -1,11 +1,11 @@
-/* The threads of OpenBLAS, capped around a call and restored after it.
+/* Limits OpenBLAS to one thread around a call and restores its setting afterwards.
  *
- * OpenBLAS keeps a pool of threads that is slower than one thread at our sizes and makes the bits
- * depend on the machine's load. Its count is one number for the whole process, so nested and
- * concurrent caps are counted: the first sets it to one, the last restores the host's setting.
+ * At our sizes OpenBLAS's thread pool is slower than one thread, and it makes results depend on the
+ * machine's load. Its thread count is process-wide, so nested and concurrent limits are counted:
+ * the first sets it to one, the last restores the host's setting.
  *
- * CHOLMOD needs no cap: it opens OpenMP regions only in numeric factorization, which is never
- * called (the lint holds it); ordering and analysis run on the calling thread. */
+ * CHOLMOD needs no limit: it uses OpenMP only in numeric factorization, which is never called
+ * (enforced by the lint); ordering and analysis run on the calling thread. */
 #ifndef SN_ALGEBRA_LIBRARY_THREADS_H
 #define SN_ALGEBRA_LIBRARY_THREADS_H
 

@@ -9,27 +9,27 @@
 #include "base/parallel.h"
 #include "base/scope.h"
 
-/* Below this many values a second thread costs more than it brings. */
+/* Below this many values a second thread costs more than it saves. */
 
-/* What one task works with. */
+/* Working memory of one task. */
 typedef struct area {
     double *front;    /* the largest front of the task */
-    double *stack;    /* updates that wait for their parent */
+    double *stack;    /* updates waiting for their parent */
     int *places;      /* rows of a child in the front of its parent */
     int bad_column;   /* in factor order, -1: none */
     int longest;      /* rows of the largest front */
-    size_t stack_top; /* the most that is ever used */
+    size_t stack_top; /* the maximum ever used */
 } area;
 
 typedef struct factorization {
     const sn_supernodal *pattern;
     double *values;
-    int *start, *row; /* the matrix by columns in factor order, diagonal and below */
+    int *start, *row; /* the matrix by columns in factor order: diagonal and below */
     double *entry;
     int *node_of;         /* column -> supernode */
     int *child, *sibling; /* lists of children, increasing */
     int *area_of;         /* supernode -> task */
-    size_t *update;       /* place of each supernode's update on the stack of its task */
+    size_t *update;       /* position of each supernode's update on the stack of its task */
     area *areas;          /* tasks + 1 */
     atomic_bool cancelled;
 } factorization;
@@ -94,7 +94,7 @@ static void permute(factorization *f, const sn_sparse *matrix) {
     }
 }
 
-/* The tree, and which task each supernode belongs to. */
+/* Builds the tree, and assigns each supernode to a task. */
 static void link_supernodes(factorization *f) {
     const sn_supernodal *pattern = f->pattern;
     for (int s = 0; s < pattern->count; s++) {
@@ -112,7 +112,7 @@ static void link_supernodes(factorization *f) {
             f->area_of[pattern->member[m]] = t;
 }
 
-/* Gives each update its place, and each task the room that it needs. */
+/* Assigns each update its position, and each task the memory it needs. */
 static bool lay_out(factorization *f) {
     const sn_supernodal *pattern = f->pattern;
     for (int t = 0; t <= pattern->tasks; t++) {
@@ -138,7 +138,7 @@ static bool lay_out(factorization *f) {
     return true;
 }
 
-/* Index of a row in factor order in the front of a supernode. */
+/* Index of a row (in factor order) within the front of a supernode. */
 static int place_in_front(const sn_supernodal *pattern, const sn_supernode *node, int row) {
     if (row < node->first + node->width) return row - node->first;
     int low = 0, high = node->below;
@@ -160,7 +160,7 @@ static void add_matrix(const factorization *f, const sn_supernode *node, double 
                 f->entry[e];
 }
 
-/* Rows of parent and child both increase, so their places follow from one walk over both. */
+/* The rows of parent and child are both increasing, so one pass over both finds their positions. */
 static void add_update(const factorization *f, const sn_supernode *node, int child, int *places,
                        double *front) {
     const sn_supernodal *pattern = f->pattern;

@@ -1,8 +1,8 @@
 /* Numeric Cholesky factorization over the supernodes of supernodal.h: A = L L^T.
  *
  * Based on: Duff and Reid 1983, Liu 1992 (the multifrontal method).
- * We differ in: the tasks that the sweeps share are factored at the same time too, each on its own
- * stack, and all sums have a fixed order, so the bits are the same for any number of threads.
+ * We differ in: the tasks used by the sweeps are also factored in parallel, each on its own stack,
+ * and all sums have a fixed order, so results are bit-identical for any number of threads.
  *
  * A supernode has a front, a dense lower triangle over its columns and the rows below them:
  *
@@ -10,18 +10,18 @@
  *     |\    |        columns of the supernode: entries of A are added, then they are eliminated
  *     | \   |
  *     +-----+-----+
- *     |     |\    |  the update, which is what the elimination leaves for the rows below: it is
+ *     |     |\    |  the update matrix (Schur complement) of the rows below: it is
  *     |     | \   |  added to the front of the parent
  *     +-----+-----+
  *
- * In a postorder the updates of a supernode's children lie on top of the stack when it is reached.
- */
+ * In a postorder the updates of a supernode's children are on top of the stack when it is
+ * reached. */
 #ifndef SN_ALGEBRA_MULTIFRONTAL_H
 #define SN_ALGEBRA_MULTIFRONTAL_H
 
 #include "algebra/supernodal.h"
 
-/* Fills values[pattern->values] with the factor of `matrix`, which has the pattern's entries.
+/* Fills values[pattern->values] with the factor of `matrix`, which must have the pattern's entries.
  * SINEW_BAD_INPUT names the column of the matrix where it is not positive definite. */
 sinew_status sn_multifrontal_factor(const sn_supernodal *pattern, const sn_sparse *matrix,
                                     double *values, sinew_error *error);

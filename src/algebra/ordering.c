@@ -1,5 +1,5 @@
-/* CHOLMOD finds the order and cannot be interrupted. Where the caller can be cancelled, it runs on
- * a separate thread with a copy of the pattern; a cancelled caller leaves it behind, and the
+/* CHOLMOD computes the ordering and cannot be interrupted. If the caller can be cancelled, it runs
+ * on a separate thread with a copy of the pattern; a cancelled caller leaves it behind, and the
  * thread ends by itself. */
 #include "algebra/ordering.h"
 
@@ -14,14 +14,14 @@
 #include "base/status.h"
 
 enum {
-    NESTED_DISSECTION_SIZE = 500, /* below, minimum degree is as good and much quicker */
-    THREAD_SIZE = 2000,           /* below, it is over before anybody waits */
-    KEPT_SIZE = 2000,             /* below, a file is not worth while */
+    NESTED_DISSECTION_SIZE = 500, /* below this, minimum degree is as good and much faster */
+    THREAD_SIZE = 2000,           /* below this, it takes too little time to need a thread */
+    KEPT_SIZE = 2000,             /* below this, a file is not worthwhile */
     POLL_NS = 3000000,
 };
 
-/* METIS draws from the C library's random numbers: one analysis at a time, so that orderings do not
- * depend on what other threads analyze. */
+/* METIS uses the C library's random numbers. Only one analysis runs at a time, so that orderings do
+ * not depend on what other threads analyze. */
 static pthread_mutex_t analysis = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct ordering {
@@ -67,7 +67,7 @@ static void find(ordering *o) {
     common.method[0].ordering = by_degree ? CHOLMOD_AMD : CHOLMOD_METIS;
     common.postorder = 1;
     common.final_ll = 1;
-    common.supernodal = CHOLMOD_SIMPLICIAL; /* supernodes are our own */
+    common.supernodal = CHOLMOD_SIMPLICIAL; /* we find supernodes ourselves */
     cholmod_sparse view = {.nrow = (size_t)o->columns,
                            .ncol = (size_t)o->columns,
                            .nzmax = (size_t)o->start[o->columns],
@@ -104,7 +104,7 @@ static void *find_apart(void *user) {
     return NULL;
 }
 
-/* Threads that were left behind end before the library is unloaded. */
+/* Abandoned threads must end before the library is unloaded. */
 __attribute__((destructor)) static void wait_for_all(void) {
     pthread_mutex_lock(&changes);
     while (running > 0) pthread_cond_wait(&changed, &changes);
@@ -112,10 +112,10 @@ __attribute__((destructor)) static void wait_for_all(void) {
 }
 
 /* ---- SIGTERM ----
- * METIS replaces the handler of SIGTERM while it works by one that jumps to its own thread, whoever
- * gets the signal: the process crashes. So the signal is blocked here meanwhile, as it is in all
- * threads that the library starts, and the handler of the host is put back before the signal is let
- * through. Other threads of a host should block it, too. */
+ * While it works, METIS replaces the SIGTERM handler by one that calls longjmp into its own thread,
+ * no matter which thread receives the signal, and the process crashes. So the signal is blocked
+ * here in the meantime, as in all threads that the library starts, and the host's handler is
+ * restored before the signal is unblocked. Other threads of the host should block it, too. */
 
 static int holders; /* guarded by `changes` */
 static struct sigaction host_action;
@@ -147,7 +147,7 @@ static bool termination_waits(void) {
     return sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1;
 }
 
-/* True when it was cancelled before it was done; the thread owns it then. */
+/* Returns true if the call was cancelled before the ordering was done; the thread then owns it. */
 static bool wait_for(ordering *o, const sigset_t *before) {
     bool left = false;
     pthread_mutex_lock(&changes);
@@ -218,7 +218,7 @@ static sinew_status compute(const sn_sparse *matrix, sn_ordering_method method, 
 
 sinew_status sn_ordering_find(const sn_sparse *matrix, sn_ordering_method method, int *permutation,
                               int *counts, sinew_error *error) {
-    SN_TRY(sn_solvers_load(error)); /* what follows the ordering uses them, too */
+    SN_TRY(sn_solvers_load(error)); /* later steps use them, too */
     if (!keeper || matrix->columns < KEPT_SIZE || method == SN_ORDERING_DEGREE)
         return compute(matrix, method, permutation, counts, error);
     void *ticket;

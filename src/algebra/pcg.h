@@ -1,14 +1,15 @@
 /* Preconditioned conjugate gradients: A x = b with A and the preconditioner as functions.
  *
- * Based on: Hestenes and Stiefel 1952; flexible form after Golub and Ye 1999; truncation at
- * negative curvature after Steihaug 1983.
- * We differ in: sums in double in fixed blocks in the f32 form too; the answer never holds NaN.
+ * Based on: Hestenes and Stiefel 1952; Golub and Ye 1999 for the flexible form; Steihaug 1983 for
+ * truncation at negative curvature.
+ * We differ in: sums are accumulated in double in fixed blocks, also in the f32 form; the result
+ * never contains NaN.
  *
- * A direction p with p^T A p <= 0 ends the iteration: `negative_curvature` is set, x is what was
- * reached before it (the preconditioned right-hand side when that was the first direction), which
- * is a descent direction of 1/2 x^T A x - b^T x all the same.
+ * A direction p with p^T A p <= 0 ends the iteration: `negative_curvature` is set, and x is the
+ * last iterate before it (the preconditioned right-hand side if it was the first direction), which
+ * is still a descent direction of 1/2 x^T A x - b^T x.
  *
- * No call allocates: the vectors live in a work object made once. */
+ * Solves do not allocate: the vectors live in a work object that is created once. */
 #ifndef SN_ALGEBRA_PCG_H
 #define SN_ALGEBRA_PCG_H
 
@@ -23,16 +24,16 @@ typedef void sn_pcg_operator(const double *x, double *y, void *user);
 typedef void sn_pcg_operator_f32(const float *x, float *y, void *user);
 
 typedef struct sn_pcg_options {
-    double tolerance;             /* relative to |b|: |b - A x| <= tolerance |b|; > 0 */
-    int max_iterations;           /* >= 0 */
-    bool start_from_x;            /* x holds a guess; otherwise it starts at zero */
-    bool flexible;                /* the preconditioner changes or is not symmetric to rounding */
-    const sinew_monitor *monitor; /* polled for cancelling only; may be NULL */
+    double tolerance;   /* relative to |b|: |b - A x| <= tolerance |b|; > 0 */
+    int max_iterations; /* >= 0 */
+    bool start_from_x;  /* x holds an initial guess; otherwise it starts at zero */
+    bool flexible;      /* the preconditioner varies, or is symmetric only approximately */
+    const sinew_monitor *monitor; /* polled for cancellation only; may be NULL */
 } sn_pcg_options;
 
 typedef struct sn_pcg_info {
     int iterations;
-    double residual; /* |b - A x| / |b|, as the recurrence has it */
+    double residual; /* |b - A x| / |b|, from the recurrence */
     bool negative_curvature;
 } sn_pcg_info;
 

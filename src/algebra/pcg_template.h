@@ -2,7 +2,7 @@
 
 struct NAME(sn_pcg_work) {
     size_t size;
-    /* r residual, z = M^-1 r, p direction, q = A p, old: the residual before (flexible form) */
+    /* r residual, z = M^-1 r, p direction, q = A p, old: the previous residual (flexible form) */
     REAL *r, *z, *p, *q, *old;
 };
 
@@ -53,7 +53,7 @@ sinew_status NAME(sn_pcg_solve)(NAME(sn_pcg_work) * work, const sn_pcg_options *
     }
     double left = NAME(sn_vector_norm)(n, r), rz = 0;
     info->residual = left / scale;
-    if (!isfinite(left)) { /* a guess that cannot be used */
+    if (!isfinite(left)) { /* the guess is unusable */
         memset(x, 0, n * sizeof *x);
         memcpy(r, b, n * sizeof *r);
         left = scale;
@@ -68,7 +68,7 @@ sinew_status NAME(sn_pcg_solve)(NAME(sn_pcg_work) * work, const sn_pcg_options *
         else
             memcpy(z, r, n * sizeof *z);
         double rz_new = NAME(sn_vector_dot)(n, r, z);
-        /* beta = r^T z / old r^T z; flexible: (r - old)^T z on top */
+        /* beta = r^T z / old r^T z; flexible: numerator (r - old)^T z */
         double change = k && options->flexible ? rz_new - NAME(sn_vector_dot)(n, old, z) : rz_new;
         if (k == 0)
             memcpy(p, z, n * sizeof *p);

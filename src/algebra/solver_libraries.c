@@ -43,11 +43,11 @@ static void load(const char *soname, const char *const *names, const size_t *off
 
 /* ---- a limited address space (ulimit -v) ---- */
 
-/* MB of the buffer that OpenBLAS takes for every thread that calls it, and that with something left
- * to work with. Where it does not get its buffer it tries for ever. */
+/* Size in MB of the buffer that OpenBLAS allocates for every thread that calls it, and that size
+ * plus some working memory. If it cannot allocate its buffer, it retries forever. */
 enum { BUFFER_MB = 129, LEAST_MB = BUFFER_MB + 31, MOST_BUFFERS = 64 };
 
-/* MB that are mapped now. */
+/* MB currently mapped. */
 static long mapped(void) {
     long pages = 0;
     FILE *stream = fopen("/proc/self/statm", "r");
@@ -56,11 +56,12 @@ static long mapped(void) {
     return pages * (sysconf(_SC_PAGESIZE) >> 10) >> 10;
 }
 
-/* Functions of OpenBLAS without a header: a buffer, which stays its own when it is given back. */
+/* OpenBLAS functions without a header: allocate a buffer, which OpenBLAS keeps after it is
+ * freed. */
 typedef void *take_buffer(int which);
 typedef void give_buffer(void *buffer);
 
-/* Takes the buffers of our threads before anything else takes the room. */
+/* Allocates the buffers of our threads before anything else uses the address space. */
 static void take_buffers(void *blas) {
     void *buffers[MOST_BUFFERS];
     take_buffer *take;
@@ -93,7 +94,7 @@ static void fit_address_space(void) {
 
 static void load_all(void) {
     sigset_t all, before;
-    sigfillset(&all); /* the threads that OpenBLAS starts: signals are for those of the host */
+    sigfillset(&all); /* for the threads that OpenBLAS starts: signals go to the host's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     LOAD(SN_OPENBLAS_SONAME, SN_BLAS_FUNCTIONS);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

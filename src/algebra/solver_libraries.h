@@ -1,11 +1,11 @@
 /* OpenBLAS, LAPACKE and CHOLMOD, loaded when the first matrix needs them.
  *
- * They bring LAPACK, METIS and the Fortran runtime along, and OpenBLAS starts its threads when it
- * is loaded: 14 of the 17 ms that a program took to start which only evaluates a rig. Such a
- * program never loads them. The sonames are those that the build found.
+ * They pull in LAPACK, METIS and the Fortran runtime, and OpenBLAS starts its threads when it is
+ * loaded: 14 of the 17 ms that a program needed to start if all it did was evaluate a rig. Such a
+ * program now never loads them. The sonames are those found by the build.
  *
- * Where they cannot be loaded, functions with a status return SINEW_UNAVAILABLE, and products are
- * NaN, which the solvers refuse. */
+ * If they cannot be loaded, functions with a status return SINEW_UNAVAILABLE, and products are NaN,
+ * which the solvers reject. */
 #ifndef SN_ALGEBRA_SOLVER_LIBRARIES_H
 #define SN_ALGEBRA_SOLVER_LIBRARIES_H
 
@@ -52,12 +52,12 @@ typedef struct sn_solver_libraries {
 #undef SN_DECLARE
 } sn_solver_libraries;
 
-/* NULL: not available. Safe from any thread. */
+/* NULL if not available. Thread-safe. */
 const sn_solver_libraries *sn_solvers(void);
-/* SINEW_UNAVAILABLE names the library or function that is missing. */
+/* SINEW_UNAVAILABLE names the library or function if one is missing. */
 sinew_status sn_solvers_load(sinew_error *error);
 
-/* For tests: as if they were not installed. */
+/* For tests: behave as if they were not installed. */
 extern bool sn_solvers_hidden;
 
 #endif

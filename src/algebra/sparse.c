@@ -80,15 +80,15 @@ void sn_sparse_destroy(sn_sparse *matrix) {
     sn_free(matrix);
 }
 
-/* Entries between two questions to the monitor, some milliseconds. */
+/* Entries between two polls of the monitor, a few milliseconds. */
 enum { UNASKED = 1 << 17 };
 
 static bool stops_at(size_t entry) {
     return entry % UNASKED == 0 && sn_interrupted();
 }
 
-/* Stable counting sort of `order` by key: order_out lists order_in by increasing key. False: the
- * call was cancelled. */
+/* Stable counting sort of `order` by key: order_out lists order_in by increasing key. Returns false
+ * if the call was cancelled. */
 static bool sort_by(const int *key, int keys, size_t count, const int *order_in, int *order_out,
                     int *bucket) {
     memset(bucket, 0, ((size_t)keys + 1) * sizeof *bucket);
@@ -179,7 +179,7 @@ done:
     return status;
 }
 
-/* Below this many multiplications a second thread costs more than it brings. */
+/* Below this many multiplications a second thread costs more than it saves. */
 enum { SHARED_PRODUCT = 60000 };
 
 /* First entry of column j with row >= bound. */
@@ -197,9 +197,10 @@ static inline int first_at_least(const sn_sparse *matrix, int j, int bound) {
     return high;
 }
 
-/* Rows [begin, end) of y = A x. Each y sums its terms by increasing column whatever the range, so
- * the split over threads does not show in the bits. For a symmetric matrix the terms left of the
- * diagonal come from the stored row, the others from the stored column of the same index. */
+/* Rows [begin, end) of y = A x. Each y sums its terms by increasing column regardless of the range,
+ * so the result does not depend on how threads split the rows. For a symmetric matrix the terms
+ * left of the diagonal come from the stored row, the others from the stored column of the same
+ * index. */
 static inline __attribute__((always_inline)) void
 multiply_rows_of(const sn_sparse *matrix, const int vectors, const double *restrict x,
                  double *restrict y, int begin, int end) {
@@ -225,7 +226,7 @@ multiply_rows_of(const sn_sparse *matrix, const int vectors, const double *restr
     }
 }
 
-/* With a number of vectors that the compiler knows the inner loops become single instructions. */
+/* With a number of vectors known at compile time, the inner loops become single instructions. */
 static void multiply_rows(const sn_sparse *matrix, int vectors, const double *x, double *y,
                           int begin, int end) {
     switch (vectors) {
@@ -259,7 +260,7 @@ static void multiply_strips(void *context, sn_span span) {
     multiply_rows(p->matrix, p->vectors, p->x, p->y, begin, end);
 }
 
-/* As few strips as threads, and not many: each of them walks all columns. */
+/* No more strips than threads, and only a few: each of them walks all columns. */
 void sn_sparse_multiply(const sn_sparse *matrix, int vectors, const double *x, double *y) {
     if (sn_scope_poll()) return;
     double work = (double)sn_sparse_nonzeros(matrix) * vectors;
@@ -328,8 +329,8 @@ static int compare_ints(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* C_jk = sum_r w_r A_rj A_rk for k >= j. Column j is gathered in a dense accumulator over the rows
- * of A in which j has an entry, by increasing row. */
+/* C_jk = sum_r w_r A_rj A_rk for k >= j. Column j is accumulated in a dense vector over the rows of
+ * A in which j has an entry, by increasing row. */
 sinew_status sn_sparse_gram(const sn_sparse *matrix, const double *weights, sn_sparse **gram,
                             sinew_error *error) {
     *gram = NULL;

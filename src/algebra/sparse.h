@@ -1,4 +1,4 @@
-/* Sparse matrices in compressed columns, and the triplets they are built from.
+/* Sparse matrices in compressed-column form, and the triplets from which they are built.
  *
  * A symmetric matrix stores its lower triangle only (row >= column). */
 #ifndef SN_ALGEBRA_SPARSE_H
@@ -17,8 +17,8 @@ typedef struct sn_sparse {
     double *value;
 } sn_sparse;
 
-/* Triplets; entries at the same position add up. Duplicates are summed in the order they were
- * added, so that the bits do not depend on anything else. */
+/* Entries at the same position are summed in the order in which they were added, so the result is
+ * reproducible bit for bit. */
 typedef struct sn_triplets {
     int rows, columns;
     size_t count, capacity;
@@ -29,13 +29,13 @@ typedef struct sn_triplets {
 sinew_status sn_triplets_create(int rows, int columns, size_t expected, sn_triplets *triplets,
                                 sinew_error *error);
 void sn_triplets_free(sn_triplets *triplets);
-/* False: no memory. */
+/* Returns false if out of memory. */
 bool sn_triplets_add(sn_triplets *triplets, int row, int column, double value);
 
-/* symmetric: entries above the diagonal are dropped (add both or only the lower ones). */
+/* symmetric: entries above the diagonal are dropped (so add either both or only the lower ones). */
 sinew_status sn_sparse_from_triplets(const sn_triplets *triplets, bool symmetric,
                                      sn_sparse **matrix, sinew_error *error);
-/* Room for `nonzeros` entries, start[] zeroed. */
+/* Allocates room for `nonzeros` entries; start[] is zeroed. */
 sinew_status sn_sparse_create(int rows, int columns, int nonzeros, bool symmetric,
                               sn_sparse **matrix, sinew_error *error);
 void sn_sparse_destroy(sn_sparse *matrix);
@@ -43,8 +43,8 @@ static inline int sn_sparse_nonzeros(const sn_sparse *matrix) {
     return matrix->start[matrix->columns];
 }
 
-/* y = A x for `vectors` interleaved right-hand sides (x[vectors * column + k]). Honours symmetric.
- */
+/* y = A x for `vectors` interleaved right-hand sides (x[vectors * column + k]). Handles symmetric
+ * matrices. */
 void sn_sparse_multiply(const sn_sparse *matrix, int vectors, const double *x, double *y);
 /* y = A^T x */
 void sn_sparse_multiply_transposed(const sn_sparse *matrix, int vectors, const double *x,

@@ -16,23 +16,25 @@ enum {
     LANES = SN_SUPERNODAL_LANES,
     PANEL = SN_SUPERNODAL_PANEL,
     TRIANGLE = PANEL * PANEL,
-    PANEL_SIDES = 4 /* right-hand sides whose sums stay in registers */
+    PANEL_SIDES = 4 /* right-hand sides whose sums fit in registers */
 };
 
-/* Cost of a supernode in factor entries read: entries + ROW_COST per row (moving it to and from the
- * scratch array, in both sweeps) + NODE_COST. Measured on surface and volume Laplacians. */
+/* Cost of a supernode, in units of factor entries read: entries + ROW_COST per row (copying it to
+ * and from the scratch array, in both sweeps) + NODE_COST. Measured on surface and volume
+ * Laplacians. */
 static const double ROW_COST = 8, NODE_COST = 40;
-/* A subtree is cut further while it holds more than 1 / TASK_SHARE of the work. More cuts share the
- * work better and leave more of it to the one thread that walks the top: 4 is best for two threads
- * and still good for eight. */
+/* A subtree is cut further while it holds more than 1 / TASK_SHARE of the work. More cuts balance
+ * the work better but leave more of it to the one thread that processes the top: 4 is best for two
+ * threads and still good for eight. */
 static const double TASK_SHARE = 4;
 
 static size_t round_up(size_t count) {
     return (count + LANES - 1) / LANES * LANES;
 }
 
-/* Values of the panel of w columns that starts at column j of a supernode: a 4 x 4 triangle with
- * inverse diagonal, then the rows from the multiple of LANES at or before j + w to the end. */
+/* Number of values in the panel of w columns that starts at column j of a supernode: a 4 x 4
+ * triangle with inverse diagonal, then the rows from the multiple of LANES at or before j + w to
+ * the end. */
 static size_t panel_values(const sn_supernode *node, int j, int w) {
     size_t rows = round_up((size_t)(node->width + node->below)) - (size_t)(j + w) / LANES * LANES;
     return TRIANGLE + rows * (size_t)w;
@@ -48,7 +50,7 @@ static size_t node_values(const sn_supernode *node) {
 /* ---- pattern ----------------------------------------------------------------------------------
  */
 
-/* What the construction needs and throws away. */
+/* Temporary data for building the pattern. */
 typedef struct builder {
     const sn_sparse *matrix;
     int size;
@@ -60,7 +62,7 @@ typedef struct builder {
     int *node_parent;     /* -1: a root */
     int *child, *sibling; /* lists of children, by supernode */
     int *mark, *list;
-    double *weight; /* of the subtree below and with the supernode */
+    double *weight; /* of the subtree rooted at the supernode */
     char *in_top;
 } builder;
 
@@ -105,7 +107,8 @@ static void find_links(builder *b) {
     }
 }
 
-/* Liu 1990: each earlier neighbor's tree hangs below the first later column that meets it. */
+/* Liu 1990: the tree of each earlier neighbor becomes a child of the first later column that
+ * reaches it. */
 static void find_tree(builder *b) {
     int *ancestor = b->list;
     for (int j = 0; j < b->size; j++) {
@@ -129,10 +132,10 @@ static double node_cost(double width, double below) {
     return width * below + width * (width + 1) / 2 + ROW_COST * (width + below) + NODE_COST;
 }
 
-/* Supernodes: chains of columns whose patterns nest exactly, then neighbors merged where the zeros
- * this stores cost less than handling two supernodes. Only the last child can merge: the others'
- * columns are not next to their parent's. A stack of finished supernodes makes merging repeatable:
- * the supernode on top is always the one just before the new one. */
+/* Supernodes: chains of columns whose patterns nest exactly, then adjacent ones merged where
+ * storing the extra zeros costs less than handling two supernodes. Only the last child can merge:
+ * the columns of other children are not adjacent to their parent's. A stack of finished supernodes
+ * allows repeated merging: the supernode on top always directly precedes the new one. */
 static void find_supernodes(builder *b, const int *column_count, sn_supernodal *pattern) {
     int count = 0;
     for (int j = 0; j < b->size; j++) {
@@ -177,7 +180,8 @@ static int compare_ints(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Rows below each supernode: those of its own matrix entries and those of its children. */
+/* Rows below each supernode: those of its own matrix entries and those inherited from its
+ * children. */
 static bool find_rows(builder *b, sn_supernodal *pattern) {
     long long total = 0;
     for (int s = 0; s < pattern->count; s++) {
@@ -203,7 +207,7 @@ static bool find_rows(builder *b, sn_supernodal *pattern) {
                 if (i > last && b->mark[i] != s) b->mark[i] = s, b->list[found++] = i;
             }
         }
-        if (found != node->below) return false; /* the counts are not those of this matrix */
+        if (found != node->below) return false; /* the counts do not belong to this matrix */
         qsort(b->list, (size_t)found, sizeof *b->list, compare_ints);
         memcpy(pattern->row + node->rows, b->list, (size_t)found * sizeof *b->list);
     }
@@ -213,7 +217,7 @@ static bool find_rows(builder *b, sn_supernodal *pattern) {
 /* ---- tasks ------------------------------------------------------------------------------------
  */
 
-/* Cuts the tree: the heaviest subtree gives its root to the top while it is above the share. */
+/* Cuts the tree: while the heaviest subtree exceeds its share, its root moves to the top. */
 static int cut_tree(builder *b, const sn_supernodal *pattern, int *roots) {
     double total = 0;
     for (int s = 0; s < pattern->count; s++) {
@@ -224,7 +228,7 @@ static int cut_tree(builder *b, const sn_supernodal *pattern, int *roots) {
         else
             total += b->weight[s];
     }
-    /* descending through the supernodes visits every subtree after the one it was cut from */
+    /* in descending order, every subtree is visited after the one it was cut from */
     for (int s = pattern->count - 1; s >= 0; s--) {
         bool below_top = b->node_parent[s] < 0 || b->in_top[b->node_parent[s]];
         b->in_top[s] = below_top && b->child[s] >= 0 && b->weight[s] > total / TASK_SHARE;
@@ -245,8 +249,8 @@ static int longest(const sn_supernodal *pattern, const sn_supernodal_task *task)
     return rows;
 }
 
-/* Groups the subtrees, in order, into tasks of about equal weight, and gives the rows above each
- * subtree their private places. In a postorder a subtree is a run of supernodes up to its root. */
+/* Groups the subtrees, in order, into tasks of about equal weight, and assigns private copies to
+ * the rows above each subtree. In a postorder a subtree is a run of supernodes up to its root. */
 static bool find_tasks(builder *b, sn_supernodal *pattern) {
     int *roots = b->list;
     int subtrees = cut_tree(b, pattern, roots);
@@ -393,8 +397,8 @@ void sn_supernodal_store(const sn_supernodal *pattern, int supernode, const doub
 /* ---- sweeps -----------------------------------------------------------------------------------
  */
 
-/* Solutions that fade with the distance from their cause end in denormal numbers, which cost a
- * hundred times more than others: they count as zero while a sweep runs. */
+/* Solutions that decay with distance underflow to denormal numbers, which are a hundred times
+ * slower: they are flushed to zero during a sweep. */
 #ifdef __SSE__
 static inline unsigned flush_tiny(void) {
     unsigned saved = _mm_getcsr();
@@ -413,7 +417,7 @@ static inline void restore_tiny(unsigned saved) {
 }
 #endif
 
-/* Bytes: some hundred cycles of work, which is what a busy memory takes to answer. */
+/* Bytes: a few hundred cycles of work, about the latency of a busy memory. */
 #define FETCH_AHEAD 8192
 
 enum { VECTOR_BYTES = 32 };

@@ -1,13 +1,13 @@
 /* Included by supernodal.c once for double and once for float: REAL and NAME differ.
  *
- * A supernode's part of x is moved to a scratch array t, one run of `stride` numbers per right-hand
- * side, so that the loops over rows are loops over vectors of LANES numbers. `sides` and the width
- * `w` of a panel are constants in every inlined copy of the functions below. A row of x holds
- * sn_supernodal_row_length(sides) numbers: three sides are filled up to four, so that a row is one
- * vector and four rows are turned into runs at once. */
+ * A supernode's part of x is copied to a scratch array t, `stride` consecutive values per
+ * right-hand side, so that the loops over rows are loops over vectors of LANES values. `sides` and
+ * the width `w` of a panel are constants in every inlined copy of the functions below. A row of x
+ * holds sn_supernodal_row_length(sides) values: three sides are padded to four, so that a row is
+ * one vector and four rows are transposed at once. */
 
-/* LANES numbers are one or more of these: vectors of 256 bits, which every processor of the last
- * ten years has and none slows down for. */
+/* LANES values form one or more of these 256-bit vectors, which every processor of the last ten
+ * years supports without lowering its clock speed. */
 enum { NAME(WIDTH) = VECTOR_BYTES / sizeof(REAL), NAME(VECTORS) = LANES / NAME(WIDTH) };
 typedef REAL NAME(vector) __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef REAL NAME(four)
@@ -15,8 +15,8 @@ typedef REAL NAME(four)
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* The factor is read once upwards and once downwards, as one run of memory in each direction;
- * fetched this far ahead it comes in while earlier panels are worked on. */
+/* The factor is read once forward and once backward, each time sequentially. Prefetched this far
+ * ahead, it arrives while earlier panels are being processed. */
 ALWAYS_INLINE void NAME(fetch)(const REAL *at, const int count) {
     for (int line = 0; line < count * (int)sizeof(REAL); line += 64)
         __builtin_prefetch((const char *)at + line);
@@ -24,7 +24,7 @@ ALWAYS_INLINE void NAME(fetch)(const REAL *at, const int count) {
 
 /* Forward, one panel: y = (triangle)^-1 t, t -= rest y. Returns the next panel. The vectors start
  * at a multiple of LANES, so some of their first rows lie in the panel itself: the factor is zero
- * there, and y is stored after them. */
+ * there, and y is stored afterwards. */
 ALWAYS_INLINE const REAL *NAME(forward_panel)(const REAL *v, int j, int end, int stride, REAL *t,
                                               const int w, const int sides) {
     REAL y[PANEL_SIDES][PANEL];
@@ -50,7 +50,7 @@ ALWAYS_INLINE const REAL *NAME(forward_panel)(const REAL *v, int j, int end, int
     return (const REAL *)a;
 }
 
-/* Four lanes: those of a short vector, or the sums of the halves of a long one. */
+/* Four lanes: those of a short vector, or the sums of both halves of a long one. */
 ALWAYS_INLINE NAME(four) NAME(fold)(NAME(vector) a) {
     NAME(four) low = __builtin_shufflevector(a, a, 0, 1, 2, 3);
     if (NAME(WIDTH) > 4) low += __builtin_shufflevector(a, a, 4, 5, 6, 7);
@@ -98,7 +98,8 @@ ALWAYS_INLINE void NAME(backward_panel)(const REAL *v, int j, int end, int strid
     }
 }
 
-/* More sides than the registers hold go over the panel again while it is in the nearest cache. */
+/* If there are more sides than fit in registers, they pass over the panel again while it is in L1
+ * cache. */
 ALWAYS_INLINE const REAL *NAME(forward_sides)(const REAL *v, int j, int end, int stride, REAL *t,
                                               const int w, const int sides) {
     if (sides <= PANEL_SIDES) return NAME(forward_panel)(v, j, end, stride, t, w, sides);
@@ -116,7 +117,7 @@ ALWAYS_INLINE void NAME(backward_sides)(const REAL *v, int j, int end, int strid
     }
 }
 
-/* Rows to columns and back. */
+/* Transposes rows and columns. */
 ALWAYS_INLINE void NAME(transpose)(NAME(four) m[4]) {
     NAME(four) a = __builtin_shufflevector(m[0], m[1], 0, 4, 1, 5);
     NAME(four) b = __builtin_shufflevector(m[2], m[3], 0, 4, 1, 5);
@@ -128,20 +129,20 @@ ALWAYS_INLINE void NAME(transpose)(NAME(four) m[4]) {
     m[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
 }
 
-/* Row i of the supernode's part of x: rows of its own, or those below it. */
+/* Row i of the supernode's part of x: one of its own rows, or one below it. */
 ALWAYS_INLINE REAL *NAME(row_at)(REAL *x, const int *row, int i, const int sides) {
     return x + (size_t)(row ? row[i] : i) * (size_t)sn_supernodal_row_length(sides);
 }
 
-/* Rows of the caller's array that go to the unknowns of a supernode, `stride` numbers apart. */
+/* Rows of the caller's array for the unknowns of a supernode, `stride` values apart. */
 typedef struct NAME(source) {
     const REAL *b;
     const int *permutation;
     int stride;
 } NAME(source);
 
-/* t := `count` rows of x, those listed in `row` or (NULL) the first ones; plus those of `more`, if
- * it is not NULL. */
+/* t := `count` rows of x, those listed in `row` or (if NULL) the first ones, plus those of `more`
+ * if it is not NULL. */
 ALWAYS_INLINE void NAME(take)(REAL *x, const int *row, const NAME(source) * more, int count,
                               REAL *t, int stride, const int sides) {
     int i = 0;
@@ -165,7 +166,7 @@ ALWAYS_INLINE void NAME(take)(REAL *x, const int *row, const NAME(source) * more
         }
 }
 
-/* The downward sweep: the rows of x become, or (add) grow by, those of t. */
+/* The backward sweep: writes the rows of t to x, or (add) adds them. */
 ALWAYS_INLINE void NAME(give)(REAL *x, const int *row, int count, const REAL *t, int stride,
                               const bool add, const int sides) {
     int i = 0;
@@ -217,7 +218,7 @@ ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_superno
     NAME(take)(x, row, NULL, node->below, t + width, stride, sides);
     for (int q = 0; q < sides; q++)
         for (int i = rows; i < end; i++) t[q * stride + i] = 0;
-    /* panels from the last to the first; their places follow from the first ones' sizes */
+    /* panels from last to first; their offsets follow from the sizes of the ones before */
     const REAL *v = values + node->values + node_values(node);
     int whole = width / PANEL * PANEL, rest = width - whole;
     if (rest) v -= panel_values(node, whole, rest);
@@ -239,8 +240,8 @@ typedef struct NAME(sweep) {
     int stride, sides;
 } NAME(sweep);
 
-/* A task fetches its unknowns from b, and hands them to out when it has been walked both ways: no
- * other task waits for that. */
+/* A task loads its unknowns from b, and stores them to out after both sweeps over it: no other task
+ * waits for that. */
 ALWAYS_INLINE void NAME(walk_up)(const NAME(sweep) * s, const sn_supernodal_task *task,
                                  const int sides) {
     const sn_supernodal *pattern = s->pattern;
@@ -319,15 +320,15 @@ static void NAME(run_down)(void *context, sn_span span) {
     for (int t = (int)span.end - 1; t >= (int)span.begin; t--) NAME(run_task)(s, t, true, s->sides);
 }
 
-/* Everything is read from b before anything is written to out: the top is walked in between. The
- * seats of the downward sweep are those of the upward one, so that a thread finds in its caches
- * what it read. */
+/* Everything is read from b before anything is written to out, because the top is processed in
+ * between. The backward sweep uses the same seats as the forward sweep, so that a thread finds its
+ * data in its caches. */
 void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values, int sides,
                                int stride, const REAL *b, REAL *out, REAL *x, REAL *scratch) {
     size_t length = (size_t)sn_supernodal_row_length(sides);
     NAME(sweep) s = {pattern, values, b, out, x, scratch, stride, sides};
-    double work = (double)pattern->values * sides / fmax(1, pattern->tasks); /* of one */
-    unsigned rounding = flush_tiny(); /* in the helpers, too */
+    double work = (double)pattern->values * sides / fmax(1, pattern->tasks); /* per task */
+    unsigned rounding = flush_tiny(); /* in the helper threads, too */
     memset(x, 0, (size_t)pattern->size * length * sizeof *x);
     sn_parallel_for_weighted(pattern->tasks, 1, work, NAME(run_up), &s);
     const REAL *copy = x + (size_t)pattern->size * length;

@@ -4,9 +4,10 @@
 
 #include "base/parallel.h"
 
-enum { BLOCKS_AT_ONCE = 256, GRAIN = 2048 }; /* partial sums held at once; numbers of a piece */
+enum { BLOCKS_AT_ONCE = 256, GRAIN = 2048 }; /* partial sums held at once; values per piece */
 
-/* A sum over blocks of SN_SUM_BLOCK: blocks in any order on any thread, their sums in order. */
+/* A sum over blocks of SN_SUM_BLOCK: blocks are summed in any order on any thread, and their sums
+ * added in order. */
 typedef struct sum_loop {
     size_t size, from;
     const void *a, *b;

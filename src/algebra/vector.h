@@ -1,6 +1,7 @@
-/* Long vectors: sums in fixed blocks, so that the bits do not depend on the number of threads.
+/* Long vectors. Sums are accumulated in fixed blocks, so results do not depend on the number of
+ * threads.
  *
- * The _f32 functions read single precision and add in double. */
+ * The _f32 functions read single precision and accumulate in double. */
 #ifndef SN_ALGEBRA_VECTOR_H
 #define SN_ALGEBRA_VECTOR_H
 
@@ -8,7 +9,7 @@
 
 double sn_vector_dot(size_t size, const double *a, const double *b);
 double sn_vector_norm(size_t size, const double *a); /* Euclidean */
-/* Largest |a_i|; NaN when any entry is. */
+/* Largest |a_i|; NaN if any entry is NaN. */
 double sn_vector_max(size_t size, const double *a);
 /* y += s x */
 void sn_vector_axpy(size_t size, double s, const double *x, double *y);
