@@ -4,8 +4,9 @@
  *            payload, its checksum, the key with the version hashed in
  *   payload
  *
- * The lock is an advisory lock on an open file, so it falls when its holder dies. Where the file
- * system has none, two builders may do the same work, and the rename lets either of them win. */
+ * The lock is an advisory lock on an open file, so it is released when its holder dies. On file
+ * systems without locks, two builders may do the same work, and the rename lets either of them
+ * win. */
 #include "sinew/cache.h"
 
 #include <errno.h>
@@ -29,9 +30,8 @@
 #define MAGIC 0x32656e7477656e53u
 static const double POLL_SECONDS = 0.02;
 
-/* What else decides the bits of an entry: the library, the compiler, the instructions it may use
- * and the size of its numbers. Machines of different kinds can share a folder; each finds its own.
- */
+/* What else determines the bits of an entry: the library, the compiler, its instruction set and the
+ * size of its types. Machines of different kinds can share a folder; each finds its own entries. */
 static const char builder[] = SINEW_VERSION " " __VERSION__
 #ifdef __AVX512F__
                                             " avx512"
@@ -48,7 +48,7 @@ static const char builder[] = SINEW_VERSION " " __VERSION__
     ;
 
 struct sinew_cache {
-    char *folder; /* NULL: keeps nothing */
+    char *folder; /* NULL: stores nothing */
     uint64_t limit;
 };
 
@@ -59,7 +59,7 @@ typedef struct header {
     sinew_cache_key identity;
 } header;
 
-/* The public part comes first: the caller sees only that. */
+/* The public part comes first; the caller sees only that. */
 typedef struct entry {
     sinew_cache_entry shown;
     sinew_cache *cache;
@@ -128,7 +128,7 @@ void sinew_cache_close(sinew_cache *cache) {
     sn_free(cache);
 }
 
-/* Reads the entry if it is whole; anything else is the same as no entry. */
+/* Reads the entry if it is intact; otherwise treats it as missing. */
 static void load(entry *e) {
     FILE *stream = fopen(e->path, "rb");
     if (!stream) return;
@@ -147,15 +147,15 @@ static void load(entry *e) {
         e->block = block;
         e->shown.bytes = block;
         e->shown.size = h.size;
-        futimens(fileno(stream), NULL); /* recently used */
+        futimens(fileno(stream), NULL); /* mark as recently used */
     } else {
         sn_free_aligned(block);
     }
     fclose(stream);
 }
 
-/* Waits for the turn to build. Without a lock (no permission, no locks on this file system, out of
- * patience) the caller builds all the same. */
+/* Waits for the lock to build the entry. Without one (no permission, no locks on this file system,
+ * timeout) the caller builds anyway. */
 static sinew_status take_turn(entry *e, const sinew_monitor *monitor, sinew_error *error) {
     e->lock = open(e->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (e->lock < 0) return SINEW_OK;
@@ -202,7 +202,7 @@ sinew_status sinew_cache_enter(sinew_cache *cache, sinew_cache_key key, const ch
     if (status == SINEW_OK) load(e);
     if (status == SINEW_OK && !e->shown.bytes) {
         status = take_turn(e, monitor, error);
-        /* The process that held the lock before may have built it. */
+        /* The previous holder of the lock may have built the entry. */
         if (status == SINEW_OK) load(e);
     }
     if (status != SINEW_OK) {
@@ -226,8 +226,8 @@ static int compare_age(const void *a, const void *b) {
     return strcmp(p->path, q->path);
 }
 
-/* Removes the least recently used entries until `needed` more bytes fit. A failure here only means
- * that the store stays larger for a while. */
+/* Evicts the least recently used entries until `needed` more bytes fit. If that fails, the store
+ * just stays larger for a while. */
 static void make_room(const sinew_cache *cache, uint64_t needed) {
     char **names;
     int count;
@@ -259,10 +259,10 @@ sinew_status sinew_cache_store(sinew_cache_entry *shown, const void *bytes, size
                                sinew_error *error) {
     SN_REQUIRE(shown && (bytes || size == 0), error);
     entry *e = (entry *)shown;
-    /* what was built while the call was being cancelled may be unfinished */
+    /* the result of a cancelled build may be incomplete */
     if (sn_scope_cancelled()) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     if (!e->path || (uint64_t)size + sizeof(header) > e->cache->limit) return SINEW_OK;
-    unlink(e->path); /* a damaged entry must not count */
+    unlink(e->path); /* a corrupt entry must not count toward the size */
     make_room(e->cache, (uint64_t)size + sizeof(header));
     header h = {MAGIC, size, checksum_of(bytes, size), e->identity};
     sn_output output;
@@ -276,7 +276,8 @@ void sinew_cache_leave(sinew_cache_entry *shown) {
     if (!shown) return;
     entry *e = (entry *)shown;
     if (e->lock >= 0) {
-        /* Removed while held: whoever waits on this file finds the entry or builds it. */
+        /* Removed while the lock is held: whoever waits on this file then finds the entry or builds
+         * it. */
         unlink(e->lock_path);
         close(e->lock);
     }

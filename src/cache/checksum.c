@@ -1,6 +1,6 @@
 /* Based on: the multiply-and-rotate step of G. Fowler, L. C. Noll, K.-P. Vo's FNV and the parallel
- * lanes of Y. Collet's xxHash. We differ in: one multiplication a word, in eight lanes, since
- * nothing here has to look random.
+ * lanes of Y. Collet's xxHash. We differ in: one multiplication per word, in eight lanes, since the
+ * result does not have to look random.
  *
  * Word i goes to lane i mod 8:
  *
@@ -8,14 +8,14 @@
  *
  * For a given lane each step is a bijection of the word, and for a given word one of the lane. So
  * blocks that differ in a single word, or in several words of which no two share a lane, always
- * have different sums of that lane; the end folds the lanes with the same kind of step, so that a
- * difference in one lane always remains. Any other damage is missed with a chance of about 2^-64.
- */
+ * have different sums in that lane. The lanes are finally folded with the same kind of step, so
+ * that a difference in one lane always remains. Any other corruption goes undetected with a
+ * probability of about 2^-64. */
 #include "cache/checksum.h"
 
 #include <string.h>
 
-static const uint64_t K = 0x9e3779b97f4a7c15u; /* 2^64 over the golden ratio, odd */
+static const uint64_t K = 0x9e3779b97f4a7c15u; /* 2^64 divided by the golden ratio, odd */
 enum { BLOCK = 8 * SN_CHECKSUM_LANES };        /* bytes */
 
 static inline uint64_t step(uint64_t lane, uint64_t word) {
@@ -52,7 +52,7 @@ void sn_checksum_add(sn_checksum *sum, const void *bytes, size_t size) {
         add_blocks(sum->lanes, pending, 1);
     }
     add_blocks(sum->lanes, cursor, size / BLOCK);
-    memset(pending, 0, BLOCK); /* the end of a short block counts as zeros; the total tells */
+    memset(pending, 0, BLOCK); /* a short block is padded with zeros; the total disambiguates */
     memcpy(pending, cursor + size / BLOCK * BLOCK, size % BLOCK);
 }
 

@@ -1,5 +1,6 @@
-/* A checksum that finds damage in large blocks at about the speed of memory. Keys come from
- * sinew_hash, which is slower and mixes better; this one only compares a block with itself. */
+/* A checksum that detects corruption of large blocks at about memory bandwidth. Keys use
+ * sinew_hash, which is slower and mixes better; this checksum only compares a block with its
+ * earlier self. */
 #ifndef SN_CACHE_CHECKSUM_H
 #define SN_CACHE_CHECKSUM_H
 
@@ -15,7 +16,7 @@ typedef struct sn_checksum {
 } sn_checksum;
 
 void sn_checksum_start(sn_checksum *sum);
-/* In pieces of any size: the value depends on the bytes alone. */
+/* Accepts pieces of any size: the result depends only on the bytes. */
 void sn_checksum_add(sn_checksum *sum, const void *bytes, size_t size);
 uint64_t sn_checksum_value(const sn_checksum *sum);
 

@@ -1,6 +1,6 @@
 /* Based on: J.-P. Aumasson, D. J. Bernstein, SipHash: a fast short-input PRF (2012), the 128-bit
- * output variant of its reference. We differ in: a fixed key, since nobody attacks a cache of their
- * own, and content that arrives in pieces. */
+ * output variant of its reference. We differ in: a fixed key(nobody attacks their own cache), and
+ * input in pieces. */
 #include <string.h>
 
 #include "cache/hash.h"

@@ -1,7 +1,7 @@
-/* Arrays to bytes and back, for what goes into the store.
+/* Serializes arrays for the store.
  *
- * Writing collects a failure to allocate and reports it at the end. Reading never goes beyond the
- * bytes it was given: a count that does not fit makes it fail, and every later read fails too. */
+ * Writing remembers a failed allocation and reports it at the end. Reading never goes past the
+ * given bytes: a count that does not fit makes it fail, and every later read fails too. */
 #ifndef SN_CACHE_PACK_H
 #define SN_CACHE_PACK_H
 
@@ -13,7 +13,7 @@
 typedef struct sn_pack {
     char *bytes; /* release with sn_pack_free */
     size_t size, capacity;
-    bool failed; /* no memory */
+    bool failed; /* out of memory */
 } sn_pack;
 
 void sn_pack_int(sn_pack *pack, int value);
@@ -25,21 +25,22 @@ void sn_pack_free(sn_pack *pack);
 typedef struct sn_unpack {
     const char *bytes;
     size_t size, at;
-    bool failed;  /* beyond the end, wrong element size, or no memory */
-    bool starved; /* no memory */
+    bool failed;  /* read past the end, wrong element size, or out of memory */
+    bool starved; /* out of memory */
 } sn_unpack;
 
 int sn_unpack_int(sn_unpack *unpack);
 double sn_unpack_double(sn_unpack *unpack);
-/* A new array of exactly `count` elements (release with sn_free), or NULL and failed. */
+/* A new array of exactly `count` elements (release with sn_free). Returns NULL and sets `failed` on
+ * failure. */
 void *sn_unpack_array(sn_unpack *unpack, size_t count, size_t size);
-/* Doubles, all of them finite: a result that is not a number must not come back from the store. */
+/* Doubles, all of which must be finite: a NaN must not come back from the store. */
 double *sn_unpack_numbers(sn_unpack *unpack, size_t count);
-/* The same into memory of the caller; false when it failed. */
+/* The same, into the caller's memory. Returns false on failure. */
 bool sn_unpack_into(sn_unpack *unpack, void *elements, size_t count, size_t size);
-/* All bytes read and nothing failed. */
+/* Whether all bytes were read and nothing failed. */
 bool sn_unpack_complete(const sn_unpack *unpack);
-/* Why the saved state of a solver could not be read: damage, or a lack of memory. */
+/* Reports why the saved state of a solver could not be read: corrupt data, or out of memory. */
 sinew_status sn_unpack_fail(const sn_unpack *unpack, sinew_error *error);
 
 #endif

@@ -51,13 +51,13 @@ static sinew_status keep_increment(const double *values, int count, double scale
     return SINEW_OK;
 }
 
-/* Scratch of the set-up. */
+/* Setup scratch memory. */
 typedef struct workspace {
     double *positions, *shape, *blend, *weights, *activations;
 } workspace;
 
-/* The shape at which target k counts fully, and what everything before it gives there. Returns the
- * activation of k. */
+/* The shape at which target k is fully active, and the blend of everything before it there. Returns
+ * the activation of k. */
 static double sculpted_shape(const sinew_rig *rig, int k, const sn_blended *blended,
                              workspace *work) {
     const sinew_target *target = &rig->targets[k];
@@ -88,14 +88,14 @@ static sinew_status add_increments(const sinew_rig *rig, sn_quantities *quantiti
         if (rig->targets[k].kind == SINEW_TARGET_KIND_COMBINATION &&
             rig->targets[k].driver_count > most_drivers)
             most_drivers = rig->targets[k].driver_count;
-    /* Combinations of few sliders first: those of more build on them. */
+    /* Combinations of few sliders first, because those of more sliders build on them. */
     for (int drivers = 0; drivers <= most_drivers; drivers++)
         for (int k = 0; k < rig->target_count; k++) {
             const sinew_target *target = &rig->targets[k];
             bool combination = target->kind == SINEW_TARGET_KIND_COMBINATION;
             if ((combination ? target->driver_count : 0) != drivers) continue;
             double activation = sculpted_shape(rig, k, blended, work);
-            if (!(fabs(activation) > 1e-9)) continue; /* never counts at its own corner */
+            if (!(fabs(activation) > 1e-9)) continue; /* not active even at its own corner */
             quantities(user, work->positions, work->shape);
             for (int i = 0; i < blended->count; i++)
                 work->shape[i] = difference(work->shape[i], work->blend[i]);

@@ -1,10 +1,10 @@
-/* A list of numbers per pose (lengths, areas, angles), blended by the activations of a rig:
+/* A list of quantities per pose (lengths, areas, angles), blended by the activations of a rig:
  *
  *   q(w) = q_0 + sum_k a_k(w) D_k
  *
- * D_k = q(pose of target k) - q_0 for plain targets and in-betweens. For a combination D_k is what
- * its sculpted shape has beyond the blend of everything else that is active there, so that q is met
- * exactly at the sculpted shape. Only entries that differ are kept. */
+ * D_k = q(pose of target k) - q_0 for plain targets and in-betweens. For a combination, D_k is the
+ * difference between its sculpted shape and the blend of all other targets active there, so that q
+ * is exact at the sculpted shape. Only nonzero entries are stored. */
 #ifndef SN_MEASURE_BLENDED_H
 #define SN_MEASURE_BLENDED_H
 
@@ -23,16 +23,16 @@ typedef struct sn_blended {
     sn_increment *increments; /* per target */
 } sn_blended;
 
-/* All quantities of a shape: out[count]. */
+/* Computes all quantities of a shape: out[count]. */
 typedef void sn_quantities(const void *user, const double *positions, double *out);
-/* Difference of two values of a quantity; NULL: plain subtraction. */
+/* Difference of two values of a quantity; NULL: ordinary subtraction. */
 typedef double sn_difference(double a, double b);
 
 sinew_status sn_blended_create(const sinew_rig *rig, int count, sn_quantities *quantities,
                                const void *user, sn_difference *difference, sn_blended *blended,
                                sinew_error *error);
 void sn_blended_free(sn_blended *blended);
-/* out[count] at activations[target_count]. */
+/* Computes out[count] at activations[target_count]. */
 void sn_blended_evaluate(const sn_blended *blended, const double *activations, double *out);
 
 #endif

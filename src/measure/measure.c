@@ -17,12 +17,14 @@
 static const double PI = 3.14159265358979323846;
 /* Lengths and areas below this fraction of the diagonal (squared) have no meaningful ratio. */
 static const double TINY = 1e-9;
-/* Vertices of different parts this close in all poses should stay close, of the diagonal. */
+/* Vertices of different parts that are this close in all poses, as a fraction of the diagonal,
+ * should stay close. */
 static const double NEAR = 0.02;
-/* A dihedral angle that changes by this between two frames, beyond its blend, is seen to jump. */
+/* A dihedral angle that changes by more than this between two frames, beyond the change of its
+ * blend, counts as a visible pop. */
 static const double POP_DEGREES = 30;
 
-/* An edge between two triangles that run along it in opposite directions. */
+/* An edge shared by two triangles with consistent orientation. */
 typedef struct hinge {
     int edge;
     int first, second; /* triangles; the first runs from the smaller vertex to the larger */
@@ -38,13 +40,13 @@ struct sinew_measure {
     double diagonal;
     sn_blended lengths, areas, angles, volume;
     sn_near_pairs pairs;
-    double lowest[3];    /* of all poses, along each axis */
-    double *last_change; /* per hinge: angle - blended angle in the frame before */
+    double lowest[3];    /* over all poses, along each axis */
+    double *last_change; /* per hinge: angle minus blended angle in the previous frame */
     bool has_last;
     double *activations;
     double *now, *wanted, *difference; /* scratch, as long as the longest list */
     double *edge_difference;           /* of the last frame, per edge of the faces */
-    int *degree;                       /* edges of the faces at each vertex */
+    int *degree;                       /* number of face edges at each vertex */
     unsigned char *folds;              /* per triangle */
 };
 
@@ -57,7 +59,7 @@ static void edge_lengths(const void *user, const double *positions, double *out)
                              sn_at(positions, m->edges.vertices[2 * i + 1]));
 }
 
-/* Twice the area, along the normal. */
+/* Normal with a length of twice the area. */
 static sn_vec3 triangle_normal(const int *triangle, const double *positions) {
     sn_vec3 a = sn_at(positions, triangle[0]);
     return sn_cross(sn_sub(sn_at(positions, triangle[1]), a),
@@ -71,7 +73,7 @@ static void triangle_areas(const void *user, const double *positions, double *ou
         out[i] = 0.5 * sn_length(triangle_normal(mesh->triangles + 3 * (size_t)i, positions));
 }
 
-/* Signed angle between the normals about the edge, (-pi, pi]; 0 where flat. */
+/* Signed angle between the normals about the edge, (-pi, pi]; 0 for degenerate triangles. */
 static void hinge_angles(const void *user, const double *positions, double *out) {
     const sinew_measure *m = user;
     const int *triangles = m->rig->neutral->triangles;
@@ -96,7 +98,7 @@ static void whole_volume(const void *user, const double *positions, double *out)
 
 double sinew_volume(int triangle_count, const int *triangles, const double *positions) {
     if (triangle_count < 1) return 0;
-    /* About a vertex of the shape, so that its place costs no precision. */
+    /* Relative to a vertex of the shape, so that a large offset costs no precision. */
     sn_vec3 origin = sn_at(positions, triangles[0]);
     double sum = 0;
     for (int i = 0; i < triangle_count; i++) {
@@ -121,7 +123,7 @@ int sinew_count_inverted(int tet_count, const int *tets, const double *positions
     return count;
 }
 
-/* ---- set-up ---------------------------------------------------------------------------------- */
+/* ---- setup ----------------------------------------------------------------------------------- */
 
 void sinew_measure_destroy(sinew_measure *measure) {
     if (!measure) return;
@@ -253,8 +255,8 @@ static sinew_spread spread_of(double *values, int count) {
     return spread;
 }
 
-/* Spread of |now / wanted - 1|; `kept`, when given, gets the value per element, NaN where the
- * wanted one is too small to divide by. */
+/* Spread of |now / wanted - 1|; `kept`, when given, receives the value per element, or NaN where
+ * the wanted value is too small to divide by. */
 static sinew_spread ratio_spread(sinew_measure *m, int count, double smallest, double *kept) {
     int used = 0;
     for (int i = 0; i < count; i++) {

@@ -20,7 +20,7 @@ static double distance_of(const sn_near_pairs *pairs, int k, const double *posit
                        sn_at(positions, pairs->vertices[2 * k + 1]));
 }
 
-/* Of the corners of the link's triangle, the nearest to its vertex. */
+/* The corner of the link's triangle that is nearest to its vertex. */
 static int nearest_corner(const sn_link *link, const double *positions) {
     int best = link->corners[0];
     sn_vec3 p = sn_at(positions, link->vertex);
