@@ -254,6 +254,70 @@ static void an_open_surface_has_no_volume(void **state) {
     assert_int_equal(sinew_count_inverted(2, tets, cube), 1);
 }
 
+static void the_volume_is_positive_when_faces_point_outward(void **state) {
+    (void)state;
+    sinew_mesh *mesh;
+    assert_ok(sinew_mesh_create(8, cube, 6, cube_start, cube_faces, &mesh, &error));
+    int reversed[36];
+    double moved[24];
+    for (int i = 0; i < 36; i++) reversed[i] = mesh->triangles[i / 3 * 3 + 2 - i % 3];
+    for (int i = 0; i < 24; i++) moved[i] = 3 * cube[i] - 50;
+    assert_close(sinew_volume(12, mesh->triangles, cube), 1, 1e-15);
+    assert_close(sinew_volume(12, mesh->triangles, moved), 27, 1e-12);
+    assert_close(sinew_volume(12, reversed, cube), -1, 1e-15);
+    assert_close(sinew_volume(0, reversed, cube), 0, 0);
+    sinew_mesh_destroy(mesh);
+}
+
+/* Without curves, the first slider goes from its rest to 1, and the others rest. */
+static void frames_without_curves_go_from_rest_to_one(void **state) {
+    (void)state;
+    enum { FRAMES = 3 };
+    sinew_rig *rig = cube_rig();
+    double higher[24];
+    for (int i = 0; i < 24; i++) higher[i] = cube[i] * (i % 3 == 1 ? 3 : 1);
+    assert_ok(sinew_rig_add_pose(rig, "high", higher, &error));
+    rig->sliders[0].rest = 0.2, rig->sliders[1].rest = 0.5;
+    float positions[FRAMES * 24];
+    for (int k = 0; k < FRAMES; k++)
+        for (int i = 0; i < 24; i++)
+            positions[24 * k + i] = (float)(cube[i] * (i % 3 == 0 ? 1 + 0.5 * k : 1));
+    sinew_frames frames = {8, FRAMES, 0, 24, positions};
+    sinew_distortion d[FRAMES] = {{.size = sizeof *d}};
+    assert_ok(sinew_measure_frames(rig, &frames, NULL, false, d, NULL, &error));
+    for (int k = 0; k < FRAMES; k++) assert_below(d[k].edge.max, 1e-6);
+    frames.frame_count = 1;
+    assert_ok(sinew_measure_frames(rig, &frames, NULL, false, d, NULL, &error));
+    assert_below(d[0].edge.max, 1e-6);
+    sinew_rig_destroy(rig);
+}
+
+static void a_frame_without_an_input_is_misuse(void **state) {
+    (void)state;
+    sinew_rig *rig = cube_rig();
+    sinew_measure *measure;
+    double weight = 0;
+    sinew_distortion d = {.size = sizeof d}, old = {.size = 0};
+    assert_int_equal(sinew_measure_create(NULL, &measure, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_measure_create(rig, NULL, &error), SINEW_MISUSE);
+    assert_ok(sinew_measure_create(rig, &measure, &error));
+    const struct {
+        sinew_measure *measure;
+        const double *weights, *positions;
+        sinew_distortion *distortion;
+    } cases[] = {{NULL, &weight, cube, &d},
+                 {measure, NULL, cube, &d},
+                 {measure, &weight, NULL, &d},
+                 {measure, &weight, cube, NULL},
+                 {measure, &weight, cube, &old}};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(sinew_measure_frame(cases[i].measure, cases[i].weights, cases[i].positions,
+                                             false, cases[i].distortion, &error),
+                         SINEW_MISUSE);
+    sinew_measure_destroy(measure);
+    sinew_rig_destroy(rig);
+}
+
 /* Two cubes, the second `gap` beside the first; the pose lifts both and widens the gap. */
 static sinew_rig *two_cubes(double gap, double wider) {
     sinew_mesh *mesh;
@@ -477,6 +541,9 @@ int test_distortion(void) {
         cmocka_unit_test(linear_blending_of_a_bent_bar_is_distorted),
         cmocka_unit_test(values_that_are_not_finite_are_bad_input_by_vertex),
         cmocka_unit_test(an_open_surface_has_no_volume),
+        cmocka_unit_test(the_volume_is_positive_when_faces_point_outward),
+        cmocka_unit_test(frames_without_curves_go_from_rest_to_one),
+        cmocka_unit_test(a_frame_without_an_input_is_misuse),
         cmocka_unit_test(drift_is_what_neighboring_parts_gain_over_all_poses),
         cmocka_unit_test(depth_is_below_the_lowest_point_of_the_poses),
         cmocka_unit_test(edges_pop_when_their_angle_jumps_between_frames),
