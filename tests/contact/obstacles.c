@@ -175,6 +175,20 @@ static void a_mesh_of_a_box_has_the_distances_of_the_box(void **state) {
     sinew_obstacle_destroy(mesh), sinew_obstacle_destroy(box);
 }
 
+/* Interpolated over the triangle, so that they do not jump at its edges; also on the surface. */
+static void normals_of_a_mesh_are_interpolated(void **state) {
+    (void)state;
+    sinew_obstacle *mesh = box_obstacle();
+    const double outside[3] = {0.9, 1.5, 3.125}, on[3] = {0.25, 0.5, 3};
+    double normal[3];
+    assert_close(sinew_obstacle_distance(mesh, outside, normal), 0.125, 1e-5);
+    assert_true(normal[0] > 0.1 && normal[1] > 0.1 && normal[2] > 0.1); /* towards the corner */
+    assert_close(sinew_obstacle_distance(mesh, on, normal), 0, 1e-6);
+    assert_close(sn_length(sn_at(normal, 0)), 1, 1e-9);
+    assert_true(normal[2] > 0.5);
+    sinew_obstacle_destroy(mesh);
+}
+
 /* Never less deep than the deepest of many samples, and not much deeper. */
 static void the_deepest_point_of_a_triangle_is_found(void **state) {
     (void)state;
@@ -200,6 +214,20 @@ static void the_deepest_point_of_a_triangle_is_found(void **state) {
         sinew_obstacle_destroy(obstacle);
     }
     assert_true(hits > 15 && hits < 60);
+    /* A tiny triangle near the top of a ball, whose deepest point is none of its corners. */
+    sinew_obstacle *ball = parsed("sphere:0,0,0,1");
+    double tiny[9] = {-1e-3, -1e-3, 0, 1.1e-3, -0.8e-3, 0, 0, 1.3e-3, 0};
+    for (int c = 0; c < 3; c++) tiny[3 * c + 2] = 1 - 1e-6 + 0.3 * tiny[3 * c];
+    double lowest = 0;
+    for (int i = 0; i <= 400; i++)
+        for (int j = 0; i + j <= 400; j++) {
+            double p[3];
+            for (int e = 0; e < 3; e++)
+                p[e] = tiny[e] + (i * (tiny[3 + e] - tiny[e]) + j * (tiny[6 + e] - tiny[e])) / 400;
+            lowest = fmax(lowest, -sinew_obstacle_distance(ball, p, NULL));
+        }
+    assert_close(sinew_obstacle_triangle_depth(ball, tiny), lowest, 1e-7);
+    sinew_obstacle_destroy(ball);
     /* A needle through the middle of a large triangle. */
     sinew_obstacle *needle = parsed("capsule:0.1,0.05,-1,0.1,0.05,1,0.02");
     const double large[9] = {-1, -1, 0, 1, -1, 0, 0, 1, 0};
@@ -252,6 +280,12 @@ static void attached_points_are_carried(void **state) {
     sn_obstacle_attach(box, above, &anchor);
     assert_true(anchor.triangle >= 0);
     assert_below(sn_distance(sn_obstacle_carry(box, &anchor), above), 1e-5);
+    const sn_vec3 beyond[] = {{2, 3, 4}, {1.5, 2.25, 0}, {-3, 0.5, -4}}; /* a corner, two edges */
+    for (int i = 0; i < 3; i++) {
+        sn_obstacle_anchor off;
+        sn_obstacle_attach(box, beyond[i], &off);
+        assert_below(sn_distance(sn_obstacle_carry(box, &off), beyond[i]), 1e-5);
+    }
     double raised[24]; /* the upper face goes up by 2 and stretches threefold in x */
     for (int i = 0; i < 24; i++)
         raised[i] = corners[i] * (i % 3 == 0 ? 3 : 1) + (i % 3 == 2 && i >= 12 ? 2 : 0);
@@ -346,6 +380,7 @@ int test_obstacles(void) {
         cmocka_unit_test(normals_are_gradients),
         cmocka_unit_test(a_moved_obstacle_answers_as_the_point_moved_back),
         cmocka_unit_test(a_mesh_of_a_box_has_the_distances_of_the_box),
+        cmocka_unit_test(normals_of_a_mesh_are_interpolated),
         cmocka_unit_test(the_deepest_point_of_a_triangle_is_found),
         cmocka_unit_test(depths_are_kept_where_nothing_changed),
         cmocka_unit_test(attached_points_are_carried),

@@ -183,6 +183,27 @@ static void triangles_that_cross_at_rest_are_left_out(void **state) {
     assert_true(surface->dropped > 0);
     assert_int_equal(surface->dropped + surface->triangle_count, count);
     sn_contact_surface_destroy(surface);
+    /* A needle through one triangle: all corners of both are at a crossing, and no others. */
+    two_sheets(x, triangles, &count);
+    int pierced = 3 * 20, needle = 3 * (count - 1);
+    double *tip[3];
+    for (int c = 0; c < 3; c++) tip[c] = x + 3 * triangles[needle + c];
+    for (int k = 0; k < 3; k++) {
+        double middle = 0;
+        for (int c = 0; c < 3; c++) middle += x[3 * triangles[pierced + c] + k] / 3;
+        for (int c = 0; c < 3; c++) tip[c][k] = middle;
+    }
+    tip[0][2] -= 0.2, tip[1][2] += 0.2, tip[2][2] += 0.2, tip[2][0] += 0.01;
+    assert_ok(
+        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &surface, &error));
+    int marked = 0;
+    for (int c = 0; c < 3; c++) {
+        assert_true(surface->crosses[triangles[pierced + c]]);
+        assert_true(surface->crosses[triangles[needle + c]]);
+    }
+    for (int v = 0; v < 2 * SHEET; v++) marked += surface->crosses[v];
+    assert_true(marked < SHEET);
+    sn_contact_surface_destroy(surface);
 }
 
 /* The least distance on the way, by sampling it. */
@@ -258,6 +279,10 @@ static void the_search_misses_no_pair(void **state) {
     assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
     assert_true(found != before);
     assert_complete(s, x, to, 0.05, pairs, found);
+    /* many pairs are in order too */
+    assert_ok(sn_contact_find(s, work, x, to, 2, &pairs, &found, &error));
+    assert_true(found > 5000);
+    for (int i = 1; i < found; i++) assert_true(pairs[i - 1].key < pairs[i].key);
     sn_contact_work_destroy(work);
     sn_contact_surface_destroy(s);
 }
