@@ -160,6 +160,9 @@ static sinew_status check_target(sn_output *output, const struct stat *info, sin
     output->through = !S_ISREG(info->st_mode);
     if (access(output->target, W_OK) != 0)
         return sn_fail(error, SINEW_IO, "%s: cannot be written: %s", output->path, strerror(errno));
+    /* Replacing it needs only permission for its folder, and root needs none at all. */
+    if (!output->through && !(info->st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)))
+        return sn_fail(error, SINEW_IO, "%s: cannot be written: it is read-only", output->path);
     return SINEW_OK;
 }
 
