@@ -34,6 +34,7 @@ static sinew_status fail(sinew_error *error, sinew_status status, const char *fo
                          const char *b) {
     error->status = status;
     snprintf(error->message, sizeof error->message, format, a, b);
+    sinew_text_make_printable(error->message);
     return status;
 }
 
