@@ -3,6 +3,7 @@
 
 int main(void) {
     int failed = 0;
+    failed += test_looks();
     failed += test_parts();
     failed += test_pictures();
     failed += test_plots();

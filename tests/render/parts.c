@@ -1,50 +1,13 @@
 /* Parts of a face by their names: what they are drawn as, and where eyes look. */
 #include "support.h"
 
+#include "face.h"
 #include "groups.h"
 #include "render/light.h"
 #include "render/soup.h"
-#include "sinew/io.h"
 #include "sinew/render.h"
 
 static sinew_error error;
-
-/* A file in memory that balls are added to, one part each. */
-typedef struct face {
-    char text[400000];
-    size_t size;
-    int vertices;
-} face;
-
-enum { RINGS = 11, SEGMENTS = 16 };
-
-static void add_ball(face *f, const char *name, double x, double y, double z, double radius) {
-    f->size += (size_t)sprintf(f->text + f->size, "o %s\n", name);
-    for (int r = 0; r <= RINGS + 1; r++)
-        for (int s = 0; s < SEGMENTS; s++) { /* the poles lie ahead and behind, on the z axis */
-            double a = M_PI * r / (RINGS + 1), b = 2 * M_PI * s / SEGMENTS;
-            f->size += (size_t)sprintf(f->text + f->size, "v %.9g %.9g %.9g\n",
-                                       x + radius * sin(a) * cos(b), y + radius * sin(a) * sin(b),
-                                       z + radius * cos(a));
-        }
-    for (int r = 0; r <= RINGS; r++)
-        for (int s = 0; s < SEGMENTS; s++) {
-            int t = (s + 1) % SEGMENTS, one = f->vertices + 1;
-            int i = one + r * SEGMENTS + s, j = one + r * SEGMENTS + t;
-            f->size += (size_t)sprintf(f->text + f->size, "f %d %d %d %d\n", i, i + SEGMENTS,
-                                       j + SEGMENTS, j);
-        }
-    f->vertices += (RINGS + 2) * SEGMENTS;
-}
-
-static sinew_mesh *mesh_of(const face *f) {
-    sinew_source source;
-    sinew_mesh *mesh;
-    sinew_source_init(&source);
-    source.name = "face.obj", source.bytes = f->text, source.byte_count = f->size;
-    assert_ok(sinew_mesh_read_from(&source, NULL, &mesh, &error));
-    return mesh;
-}
 
 static void the_names_of_parts_choose_materials(void **state) {
     (void)state;

@@ -142,6 +142,10 @@ static void unusable_input_is_refused_with_a_message(void **state) {
     options.zoom = NAN;
     assert_int_equal(sinew_render(1, &panel, &options, &image, &error), SINEW_BAD_INPUT);
     options.zoom = 1;
+    double kept = mesh->positions[0];
+    mesh->positions[0] = NAN; /* the very first coordinate */
+    assert_int_equal(sinew_render(1, &panel, &options, &image, &error), SINEW_BAD_INPUT);
+    mesh->positions[0] = kept;
     mesh->positions[7] = NAN;
     assert_int_equal(sinew_render(1, &panel, &options, &image, &error), SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, "vertex 2"));

@@ -217,6 +217,8 @@ static void impossible_plots_are_misuse(void **state) {
         assert_int_equal(sinew_image_create(bad[i][0], bad[i][1], &image, &error), SINEW_BAD_INPUT);
         assert_null(image);
     }
+    assert_ok(sinew_image_create(1, 1, &image, &error)); /* the smallest there is */
+    sinew_image_destroy(image);
 }
 
 /* ---- videos ---------------------------------------------------------------------------------- */
