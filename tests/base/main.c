@@ -1,4 +1,4 @@
-/* The base room: status, memory, files, rotations, threads. */
+/* The base room: status, memory, numbers, files, processes, rotations, threads. */
 #include "groups.h"
 
 int main(void) {
@@ -8,6 +8,8 @@ int main(void) {
     failed += test_plans();
     failed += test_scopes();
     failed += test_words();
+    failed += test_numbers();
+    failed += test_processes();
     failed += test_json();
     failed += test_outputs();
     failed += test_nearest();

@@ -334,6 +334,9 @@ static void wrong_task_systems_are_misuse(void **state) {
     assert_int_equal(sinew_set_task_system(&bad, NULL), SINEW_MISUSE);
     bad = good, bad.parallel_for = NULL;
     assert_int_equal(sinew_set_task_system(&bad, NULL), SINEW_MISUSE);
+    good.workers = 1; /* the fewest */
+    assert_int_equal(sinew_set_task_system(&good, NULL), SINEW_OK);
+    assert_int_equal(sinew_set_task_system(NULL, NULL), SINEW_OK);
 }
 
 typedef struct burning {

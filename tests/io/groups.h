@@ -1,6 +1,5 @@
 #ifndef TESTS_IO_GROUPS_H
 #define TESTS_IO_GROUPS_H
-int test_numbers(void);
 int test_obj(void);
 int test_ply(void);
 int test_frames(void);
