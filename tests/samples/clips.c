@@ -61,6 +61,7 @@ static void markers_sit_on_the_clip(void **state) {
         assert_int_equal(markers->time_count, 601);
         for (int m = 0; m < 60; m++) { /* the first frame is the neutral, all places differ */
             assert_string_equal(markers->names[m], map->names[m]);
+            assert_int_equal(map->triangles[m], -1); /* on vertices, not inside triangles */
             const double *p = rig->neutral->positions + 3 * (size_t)map->vertices[m];
             for (int k = 0; k < 3; k++) assert_close(markers->positions[3 * m + k], p[k], 1e-12);
             for (int other = 0; other < m; other++)
