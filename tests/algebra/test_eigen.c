@@ -112,6 +112,28 @@ static void no_copy_of_a_multiple_eigenvalue_is_missed(void **state) {
     sn_sparse_destroy(one), sn_sparse_destroy(K);
 }
 
+/* Blocks of the search have a dependent column at once. */
+static void few_distinct_eigenvalues_are_found_as_often_as_they_come(void **state) {
+    (void)state;
+    sinew_error error;
+    enum { SIZE = 90, COUNT = 40 };
+    sn_triplets t;
+    sn_sparse *K;
+    double mass[SIZE];
+    assert_ok(sn_triplets_create(SIZE, SIZE, SIZE, &t, &error));
+    for (int i = 0; i < SIZE; i++) {
+        assert_true(sn_triplets_add(&t, i, i, 1 + i % 3));
+        mass[i] = 1;
+    }
+    assert_ok(sn_sparse_from_triplets(&t, true, &K, &error));
+    pairs p = solve(K, mass, NULL, COUNT);
+    for (int k = 0; k < COUNT; k++) assert_close(p.values[k], k < 30 ? 1 : 2, 1e-9);
+    check_orthonormal(&p, SIZE, COUNT, mass, NULL);
+    release(&p);
+    sn_triplets_free(&t);
+    sn_sparse_destroy(K);
+}
+
 static void eigenpairs_have_the_same_bits_for_any_threads(void **state) {
     (void)state;
     sn_sparse *K = test_grid_matrix(12, 11, 10, 1, 0.0);
@@ -172,6 +194,7 @@ int test_eigen(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eigenvalues_agree_with_the_dense_solver),
         cmocka_unit_test(no_copy_of_a_multiple_eigenvalue_is_missed),
+        cmocka_unit_test(few_distinct_eigenvalues_are_found_as_often_as_they_come),
         cmocka_unit_test(eigenpairs_have_the_same_bits_for_any_threads),
         cmocka_unit_test(wrong_requests_and_cancelling_are_reported),
     };

@@ -57,6 +57,9 @@ static void a_different_count_or_type_fails(void **state) {
     assert_true(in.failed);
     in = (sn_unpack){.bytes = pack.bytes, .size = pack.size};
     assert_null(sn_unpack_array(&in, 2, sizeof(double)));
+    in = (sn_unpack){.bytes = pack.bytes, .size = pack.size - 1}; /* a byte too few */
+    assert_null(sn_unpack_array(&in, 4, sizeof *values));
+    assert_true(in.failed && !in.starved);
     sn_pack_free(&pack);
 }
 
