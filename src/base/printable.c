@@ -2,6 +2,8 @@
 
 #include <stdint.h>
 
+#include "base/memory.h"
+
 /* Length in bytes and code point of the UTF-8 sequence that starts here; 0 if none does. */
 static int decode(const unsigned char *c, uint32_t *point) {
     int length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
@@ -43,4 +45,17 @@ bool sn_is_utf8(const char *text) {
         c += length;
     }
     return true;
+}
+
+char *sn_to_utf8(const char *text, size_t size) {
+    char *copy = sn_strndup(text, size);
+    if (!copy || sn_is_utf8(copy)) return copy;
+    char *wide = SN_NEW(char, 2 * size + 1), *to = wide;
+    for (const unsigned char *c = (const unsigned char *)copy; wide && *c; c++) {
+        if (*c >= 0x80) *to++ = (char)(0xc0 | *c >> 6);
+        *to++ = (char)(*c < 0x80 ? *c : 0x80 | (*c & 0x3f));
+    }
+    if (wide) *to = 0;
+    sn_free(copy);
+    return wide;
 }

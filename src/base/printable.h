@@ -3,6 +3,7 @@
 #define SN_BASE_PRINTABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Replaces with '?', in place, everything that is not printable single-line text: control
  * characters (and with them terminal escape sequences and line feeds), bidirectional control
@@ -11,5 +12,8 @@
 void sn_make_printable(char *text);
 /* Whether the text is valid UTF-8, as JSON requires. */
 bool sn_is_utf8(const char *text);
+/* A copy that is valid UTF-8, to be freed with sn_free; NULL: no memory. Text that is not UTF-8 is
+ * read as Latin-1, which older exporters write. */
+char *sn_to_utf8(const char *text, size_t size);
 
 #endif

@@ -15,10 +15,14 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/printable.h"
 #include "io/fbx_animation.h"
 
 #define DEGREE (3.14159265358979323846 / 180)
-enum { MOST_SHAPES = 1000 }; /* of a channel */
+enum {
+    MOST_SHAPES = 1000,    /* of a channel */
+    LONGEST_NAME = 1 << 24 /* bytes; the rest is cut off */
+};
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
@@ -40,6 +44,20 @@ static uint64_t hash_text(const char *text, size_t size) {
     return hash;
 }
 
+/* Keeps a name that is not UTF-8 as Latin-1: JSON and most programs accept UTF-8 only. */
+static sinew_status decode_name(sn_fbx_scene *s, const char **name, int *size) {
+    bool ascii = true;
+    for (int i = 0; i < *size; i++) ascii &= (unsigned char)(*name)[i] < 0x80;
+    if (ascii) return SINEW_OK;
+    if (!SN_RESERVE(s->names, s->name_capacity, s->name_count + 1))
+        return sn_no_memory(s->tree.error);
+    char *own = sn_to_utf8(*name, (size_t)*size);
+    if (!own) return sn_no_memory(s->tree.error);
+    s->names[s->name_count++] = own;
+    *name = own, *size = (int)strlen(own);
+    return SINEW_OK;
+}
+
 /* "pCube1\0\1Model" in binary files, "Model::pCube1" in ASCII ones, or the bare name. */
 static void split_name(const sn_fbx_scene *s, const sn_fbx_value *value, const char **name,
                        int *size) {
@@ -53,7 +71,7 @@ static void split_name(const sn_fbx_scene *s, const sn_fbx_value *value, const c
                 break;
             }
     *name = text;
-    *size = end - text > INT_MAX ? INT_MAX : (int)(end - text);
+    *size = end - text > LONGEST_NAME ? LONGEST_NAME : (int)(end - text);
 }
 
 static sinew_status add_object(sn_fbx_scene *s, int node) {
@@ -67,6 +85,7 @@ static sinew_status add_object(sn_fbx_scene *s, int node) {
     *object = (sn_fbx_object){.node = node, .name = "", .key = "", .id = (uint64_t)first->integer};
     if (named && named->type == SN_FBX_TEXT) {
         split_name(s, named, &object->name, &object->name_size);
+        SN_TRY(decode_name(s, &object->name, &object->name_size));
         object->key = named->bytes, object->key_size = named->size;
         if (!numbered) object->id = hash_text(named->bytes, named->size);
     }
@@ -453,24 +472,19 @@ static sinew_status inner_shapes(sn_fbx_scene *s, int mesh, int object) {
          shape = sn_fbx_next_same(&s->tree, shape)) {
         const sn_fbx_value *value = sn_fbx_value_at(&s->tree, shape, 0);
         if (!value || value->type != SN_FBX_TEXT) continue;
-        const char *name;
-        int size, first;
-        split_name(s, value, &name, &size);
-        sn_fbx_channel channel = {.mesh = mesh,
-                                  .name = name,
-                                  .name_size = size,
-                                  .first_shape = s->shape_count,
-                                  .shape_count = 1,
-                                  .object = object,
-                                  .property = name,
-                                  .property_size = size};
-        char *text = sn_strndup(name, (size_t)size);
+        sn_fbx_channel channel = {
+            .mesh = mesh, .first_shape = s->shape_count, .shape_count = 1, .object = object};
+        split_name(s, value, &channel.property, &channel.property_size);
+        channel.name = channel.property, channel.name_size = channel.property_size;
+        SN_TRY(decode_name(s, &channel.name, &channel.name_size));
+        int first;
+        char *text = sn_strndup(channel.property, (size_t)channel.property_size);
         if (!text) return sn_no_memory(s->tree.error);
         int found = find_property(&s->tree, mesh, text, &first);
         sn_free(text);
         const sn_fbx_value *percent = sn_fbx_value_at(&s->tree, found, first);
         if (percent && isfinite(percent->number)) channel.percent = percent->number;
-        SN_TRY(add_shape(s, shape, 100, name, size));
+        SN_TRY(add_shape(s, shape, 100, channel.name, channel.name_size));
         SN_TRY(add_channel(s, &channel));
     }
     return SINEW_OK;
@@ -571,4 +585,6 @@ void sn_fbx_close(sn_fbx_scene *scene) {
     sn_free(scene->connections), sn_free(scene->connections_to), sn_free(scene->first_to);
     sn_free(scene->drives);
     sn_free(scene->models), sn_free(scene->channels), sn_free(scene->shapes);
+    for (int i = 0; i < scene->name_count; i++) sn_free(scene->names[i]);
+    sn_free(scene->names);
 }

@@ -81,7 +81,9 @@ typedef struct sn_fbx_scene {
     sn_fbx_channel *channels;
     int shape_count;
     sn_fbx_shape *shapes;
-    size_t object_capacity, connection_capacity, channel_capacity, shape_capacity;
+    int name_count;
+    char **names; /* decoded copies of names that are not ASCII */
+    size_t object_capacity, connection_capacity, channel_capacity, shape_capacity, name_capacity;
     const struct sn_fbx_clip *clip; /* that moves properties; NULL: they are as stored */
     double time;                    /* seconds on it */
 } sn_fbx_scene;

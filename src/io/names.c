@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/printable.h"
 
 static unsigned char folded(char c) {
     return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -25,7 +26,7 @@ static bool same(bool any_case, const char *known, const char *name, size_t leng
     return true;
 }
 
-int sn_names_find(const sn_names *names, const char *name, size_t length) {
+static int find(const sn_names *names, const char *name, size_t length) {
     if (names->slot_count == 0) return -1;
     size_t mask = names->slot_count - 1;
     for (size_t slot = hash(name, length) & mask; names->slots[slot]; slot = (slot + 1) & mask) {
@@ -33,6 +34,16 @@ int sn_names_find(const sn_names *names, const char *name, size_t length) {
         if (same(names->any_case, names->names[index], name, length)) return index;
     }
     return -1;
+}
+
+int sn_names_find(const sn_names *names, const char *name, size_t length) {
+    bool ascii = true;
+    for (size_t i = 0; i < length; i++) ascii &= (unsigned char)name[i] < 0x80;
+    if (ascii) return find(names, name, length);
+    char *text = sn_to_utf8(name, length);
+    int found = text ? find(names, text, strlen(text)) : -1; /* adding it will fail, too */
+    sn_free(text);
+    return found;
 }
 
 static void enter(sn_names *names, int index) {
@@ -59,7 +70,7 @@ int sn_names_add(sn_names *names, const char *name, size_t length) {
     if (names->count == INT_MAX - 1 || !grow(names) ||
         !SN_RESERVE(names->names, names->capacity, names->count + 1))
         return -1;
-    char *copy = sn_strndup(name, length);
+    char *copy = sn_to_utf8(name, length);
     if (!copy) return -1;
     names->names[names->count] = copy;
     enter(names, names->count);

@@ -1,4 +1,5 @@
-/* A growing list of different names that finds a name in constant time. */
+/* A growing list of different names that finds a name in constant time. Names are kept as UTF-8,
+ * which JSON requires; others are read as Latin-1. */
 #ifndef SN_IO_NAMES_H
 #define SN_IO_NAMES_H
 
