@@ -28,7 +28,6 @@ static sinew_status add_key(const sn_fbx_scene *s, sn_fbx_clip *clip, sn_fbx_cur
 }
 
 static sinew_status add_curve(const sn_fbx_scene *s, sn_fbx_clip *clip, const sn_fbx_curve *curve) {
-    if (curve->key_count == 0) return SINEW_OK;
     if (!SN_RESERVE(clip->curves, clip->curve_capacity, clip->curve_count + 1))
         return sn_no_memory(s->tree.error);
     clip->curves[clip->curve_count++] = *curve;
@@ -47,17 +46,27 @@ enum {
     FLAG_NEXT_WEIGHT = 0x02000000
 };
 
-static void use_attributes(sn_fbx_key *key, int64_t flags, const float data[4]) {
+/* Both weights share the bits of a float, in steps of 1/9999. ASCII files have them as an integer.
+ */
+static uint32_t weight_bits(double stored, bool ascii) {
+    uint32_t bits = 0;
+    float single = (float)stored;
+    if (ascii && stored >= 1 && stored <= UINT32_MAX) return (uint32_t)stored;
+    memcpy(&bits, &single, sizeof bits);
+    return bits;
+}
+
+/* data: the two slopes and the weights, or NULL. */
+static void use_attributes(sn_fbx_key *key, int64_t flags, const double *data, bool ascii) {
     key->interpolation = flags & FLAG_CUBIC    ? SN_FBX_CUBIC
                          : flags & FLAG_LINEAR ? SN_FBX_LINEAR
                          : flags & FLAG_CONSTANT
                              ? flags & FLAG_CONSTANT_NEXT ? SN_FBX_CONSTANT_NEXT : SN_FBX_CONSTANT
                              : SN_FBX_LINEAR;
-    key->slope = data[0], key->next_slope = data[1];
     key->weight = key->next_weight = PLAIN_WEIGHT;
-    /* Both weights share the bits of one float, in steps of 1/9999. */
-    uint32_t bits;
-    memcpy(&bits, &data[2], sizeof bits);
+    if (!data) return;
+    key->slope = data[0], key->next_slope = data[1];
+    uint32_t bits = weight_bits(data[2], ascii);
     if (flags & FLAG_WEIGHT) key->weight = fmin((bits & 0xffff) / 9999.0, 1);
     if (flags & FLAG_NEXT_WEIGHT) key->next_weight = fmin((bits >> 16) / 9999.0, 1);
 }
@@ -68,17 +77,15 @@ typedef struct key_arrays {
     int time_count, flag_count, repeat_count, value_count, data_count;
 } key_arrays;
 
-/* Numbers whose bits matter even when they are not numbers, such as packed weights. */
-static sinew_status read_raw(const sn_fbx_tree *t, int node, double **numbers, int *count) {
-    sinew_error ignored;
-    sn_fbx_tree quiet = *t;
-    quiet.error = &ignored;
-    sinew_status status = sn_fbx_numbers(&quiet, node, numbers, count);
-    if (status == SINEW_BAD_INPUT) {
-        *numbers = NULL, *count = 0;
-        return SINEW_OK;
-    }
-    return status;
+/* Pre-Extrapolation: { Type: R, Repetition: -1 }. */
+static sn_fbx_beyond read_beyond(const sn_fbx_tree *t, int curve, const char *name) {
+    int node = sn_fbx_child(t, curve, name);
+    const sn_fbx_value *type = sn_fbx_value_at(t, sn_fbx_child(t, node, "Type"), 0);
+    const sn_fbx_value *count = sn_fbx_value_at(t, sn_fbx_child(t, node, "Repetition"), 0);
+    sn_fbx_beyond beyond = {'C', count && count->type != SN_FBX_TEXT ? count->integer : -1};
+    if (type && type->type == SN_FBX_TEXT && type->size > 0) beyond.type = *type->bytes;
+    if (type && type->type == SN_FBX_INTEGER) beyond.type = (char)type->integer;
+    return beyond;
 }
 
 static sinew_status read_keys(const sn_fbx_scene *s, int object, sn_fbx_clip *clip,
@@ -94,7 +101,8 @@ static sinew_status read_keys(const sn_fbx_scene *s, int object, sn_fbx_clip *cl
     if (status == SINEW_OK)
         status = sn_fbx_integers(t, sn_fbx_child(t, node, "KeyAttrFlags"), &a.flags, &a.flag_count);
     if (status == SINEW_OK)
-        status = read_raw(t, sn_fbx_child(t, node, "KeyAttrDataFloat"), &a.data, &a.data_count);
+        status = sn_fbx_any_numbers(t, sn_fbx_child(t, node, "KeyAttrDataFloat"), &a.data,
+                                    &a.data_count);
     if (status == SINEW_OK)
         status = sn_fbx_integers(t, sn_fbx_child(t, node, "KeyAttrRefCount"), &a.repeats,
                                  &a.repeat_count);
@@ -106,11 +114,9 @@ static sinew_status read_keys(const sn_fbx_scene *s, int object, sn_fbx_clip *cl
     for (int k = 0; status == SINEW_OK && k < a.time_count; k++, used++) {
         while (set + 1 < a.flag_count && set < a.repeat_count && used >= a.repeats[set])
             set++, used = 0;
-        float data[4] = {0, 0, 0, 0};
-        for (int i = 0; i < 4 && 4 * set + i < a.data_count; i++)
-            data[i] = (float)a.data[4 * set + i];
+        const double *data = 4 * set + 3 < a.data_count ? a.data + 4 * (size_t)set : NULL;
         sn_fbx_key key = {.time = (double)a.times[k] / TICKS_PER_SECOND, .value = a.values[k]};
-        use_attributes(&key, set < a.flag_count ? a.flags[set] : FLAG_LINEAR, data);
+        use_attributes(&key, set < a.flag_count ? a.flags[set] : FLAG_LINEAR, data, t->ascii);
         status = add_key(s, clip, curve, &key);
     }
     sn_free(a.times), sn_free(a.flags), sn_free(a.repeats), sn_free(a.values), sn_free(a.data);
@@ -123,33 +129,65 @@ static int component_of(const sn_fbx_value *property) {
     return sn_fbx_text_is(property, "d|Y") ? 1 : sn_fbx_text_is(property, "d|Z") ? 2 : 0;
 }
 
-static sinew_status read_curve_node(const sn_fbx_scene *s, int object, sn_fbx_clip *clip) {
+/* A component without keys beside others that have some has the value that its curve node gives. */
+static sinew_status add_constant(const sn_fbx_scene *s, int object, sn_fbx_clip *clip,
+                                 sn_fbx_curve curve) {
+    static const char *const names[] = {"d|X", "d|Y", "d|Z"};
+    curve.key_count = 0;
+    curve.constant = sn_fbx_property(s, object, names[curve.component], 0, NAN);
+    return isnan(curve.constant) ? SINEW_OK : add_curve(s, clip, &curve);
+}
+
+/* layer: its number, blend and weight; the rest is to be filled in. */
+static sinew_status read_curve_node(const sn_fbx_scene *s, int object, const sn_fbx_curve *layer,
+                                    sn_fbx_clip *clip) {
     const sn_fbx_connection *drives =
         s->drives[object] >= 0 ? &s->connections[s->drives[object]] : NULL;
     if (!drives || drives->property->type != SN_FBX_TEXT || drives->property->size > INT_MAX)
         return SINEW_OK;
+    bool keyed[3] = {false, false, false};
+    sn_fbx_curve curve = *layer;
+    curve.object = drives->parent;
+    curve.property = drives->property->bytes, curve.property_size = (int)drives->property->size;
+    if (curve.blend == SN_FBX_ADD && sn_fbx_text_is(drives->property, "Lcl Scaling"))
+        curve.blend = SN_FBX_MULTIPLY;
     for (int k = s->first_to[object]; k < s->first_to[object + 1]; k++) {
         const sn_fbx_connection *c = &s->connections[s->connections_to[k]];
         if (!sn_fbx_is(s, c->child, "AnimationCurve", NULL)) continue;
-        sn_fbx_curve curve = {.object = drives->parent,
-                              .property = drives->property->bytes,
-                              .property_size = (int)drives->property->size,
-                              .component = component_of(c->property),
-                              .first_key = clip->key_count};
+        int node = s->objects[c->child].node;
+        curve.component = component_of(c->property);
+        curve.first_key = clip->key_count, curve.key_count = 0;
+        curve.before = read_beyond(&s->tree, node, "Pre-Extrapolation");
+        curve.after = read_beyond(&s->tree, node, "Post-Extrapolation");
         SN_TRY(read_keys(s, c->child, clip, &curve));
+        if (curve.key_count == 0) continue;
+        keyed[curve.component] = true;
         SN_TRY(add_curve(s, clip, &curve));
+    }
+    bool vector = keyed[0] || keyed[1] || keyed[2];
+    for (int k = 0; vector && k < 3; k++) {
+        curve.component = k;
+        if (!keyed[k]) SN_TRY(add_constant(s, object, clip, curve));
     }
     return SINEW_OK;
 }
 
 static sinew_status read_stack(const sn_fbx_scene *s, int stack, sn_fbx_clip *clip) {
+    int count = 0;
     for (int k = s->first_to[stack]; k < s->first_to[stack + 1]; k++) {
         int layer = s->connections[s->connections_to[k]].child;
         if (!sn_fbx_is(s, layer, "AnimationLayer", NULL)) continue;
+        sn_fbx_curve part = {.layer = count++, .blend = SN_FBX_OVERRIDE, .weight = 1};
+        if (part.layer > 0) {
+            if (sn_fbx_property(s, layer, "Mute", 0, 0) != 0) continue;
+            part.blend =
+                sn_fbx_property(s, layer, "BlendMode", 0, 0) == 0 ? SN_FBX_ADD : SN_FBX_OVERRIDE;
+            part.weight = fmin(fmax(sn_fbx_property(s, layer, "Weight", 0, 100) / 100, 0), 1);
+        }
         for (int j = s->first_to[layer]; j < s->first_to[layer + 1]; j++) {
             int node = s->connections[s->connections_to[j]].child;
             if (sn_fbx_is(s, node, "AnimationCurveNode", NULL))
-                SN_TRY(read_curve_node(s, node, clip));
+                SN_TRY(read_curve_node(s, node, &part, clip));
         }
     }
     return SINEW_OK;
@@ -185,24 +223,39 @@ static sinew_status read_take_keys(const sn_fbx_scene *s, int channel, sn_fbx_cl
                 smooth = true;
             }
         }
-        /* Tangents: letters that specify what follows, with the two slopes first where there are
-         * any.
-         */
-        for (int numbers = 0; smooth && at < count;) {
+        /* Tangents: a letter and the two slopes where there are any, then n, or a letter that tells
+         * which weights follow: a both, r the key's, l that of the next. */
+        char letter = 's';
+        for (int numbers = 0; smooth && at < count; at++) {
             bool text = v[at].type == SN_FBX_TEXT;
             /* The next key begins with two numbers and a letter of its mode. */
             if (!text && at + 2 < count && v[at + 1].type != SN_FBX_TEXT &&
                 v[at + 2].type == SN_FBX_TEXT && v[at + 2].size == 1 &&
                 strchr("LCUAT", *v[at + 2].bytes) && fabs(v[at].number) >= 1e6)
                 break;
-            if (!text && numbers == 0) key.slope = v[at].number, key.interpolation = SN_FBX_CUBIC;
-            if (!text && numbers == 1) key.next_slope = v[at].number;
-            numbers += !text;
-            at++;
+            if (text) {
+                letter = v[at].size == 1 ? *v[at].bytes : 'n';
+                continue;
+            }
+            double number = v[at].number, weight = fmin(fmax(number, 0), 1);
+            if (numbers == 0) key.slope = number, key.interpolation = SN_FBX_CUBIC;
+            if (numbers == 1) key.next_slope = number;
+            if (numbers == 2 && (letter == 'a' || letter == 'r')) key.weight = weight;
+            if (numbers == (letter == 'a' ? 3 : 2) && (letter == 'a' || letter == 'l'))
+                key.next_weight = weight;
+            numbers++;
         }
         SN_TRY(add_key(s, clip, curve, &key));
     }
     return SINEW_OK;
+}
+
+static sinew_status read_take_curve(const sn_fbx_scene *s, int channel, sn_fbx_clip *clip,
+                                    sn_fbx_curve *curve) {
+    SN_TRY(read_take_keys(s, channel, clip, curve));
+    curve->before = read_beyond(&s->tree, channel, "Pre-Extrapolation");
+    curve->after = read_beyond(&s->tree, channel, "Post-Extrapolation");
+    return curve->key_count > 0 ? add_curve(s, clip, curve) : SINEW_OK;
 }
 
 static const struct {
@@ -226,9 +279,9 @@ static sinew_status read_transform_channel(const sn_fbx_scene *s, int object, in
                                       .component = sn_fbx_text_is(name, "Y")   ? 1
                                                    : sn_fbx_text_is(name, "Z") ? 2
                                                                                : 0,
+                                      .weight = 1,
                                       .first_key = clip->key_count};
-                SN_TRY(read_take_keys(s, axis, clip, &curve));
-                SN_TRY(add_curve(s, clip, &curve));
+                SN_TRY(read_take_curve(s, axis, clip, &curve));
             }
         }
     return SINEW_OK;
@@ -252,9 +305,9 @@ static sinew_status read_take(const sn_fbx_scene *s, int take, sn_fbx_clip *clip
             sn_fbx_curve curve = {.object = object,
                                   .property = property->bytes,
                                   .property_size = (int)property->size,
+                                  .weight = 1,
                                   .first_key = clip->key_count};
-            SN_TRY(read_take_keys(s, channel, clip, &curve));
-            SN_TRY(add_curve(s, clip, &curve));
+            SN_TRY(read_take_curve(s, channel, clip, &curve));
         }
     }
     return SINEW_OK;
@@ -275,7 +328,9 @@ static bool wanted(const char *name, const char *found, int size) {
 static int by_object(const void *a, const void *b) {
     const sn_fbx_curve *p = a, *q = b;
     if (p->object != q->object) return p->object < q->object ? -1 : 1;
-    return (p->first_key > q->first_key) - (p->first_key < q->first_key);
+    if (p->layer != q->layer) return p->layer < q->layer ? -1 : 1;
+    if (p->first_key != q->first_key) return p->first_key < q->first_key ? -1 : 1;
+    return (p->component > q->component) - (p->component < q->component);
 }
 
 /* Whether the clip that was read is the one to keep; sorts its curves. */
@@ -322,14 +377,29 @@ sinew_status sn_fbx_clip_read(sn_fbx_scene *s, const char *name, sn_fbx_clip *cl
 }
 
 void sn_fbx_clip_range(const sn_fbx_clip *clip, double *start, double *end) {
+    bool any = false;
     *start = *end = 0;
     for (int i = 0; i < clip->curve_count; i++) {
         const sn_fbx_curve *c = &clip->curves[i];
+        if (c->key_count == 0) continue;
         double first = clip->keys[c->first_key].time;
         double last = clip->keys[c->first_key + c->key_count - 1].time;
-        *start = i == 0 ? first : fmin(*start, first);
-        *end = i == 0 ? last : fmax(*end, last);
+        *start = any ? fmin(*start, first) : first;
+        *end = any ? fmax(*end, last) : last;
+        any = true;
     }
+}
+
+/* The first curve from `from` on that drives this property of the object, or NULL. */
+static const sn_fbx_curve *find_from(const sn_fbx_clip *clip, int from, int object,
+                                     const char *property, int property_size, int component) {
+    for (; from < clip->curve_count && clip->curves[from].object == object; from++) {
+        const sn_fbx_curve *c = &clip->curves[from];
+        if (c->component == component && c->property_size == property_size &&
+            memcmp(c->property, property, (size_t)property_size) == 0)
+            return c;
+    }
+    return NULL;
 }
 
 const sn_fbx_curve *sn_fbx_clip_find(const sn_fbx_clip *clip, int object, const char *property,
@@ -342,13 +412,36 @@ const sn_fbx_curve *sn_fbx_clip_find(const sn_fbx_clip *clip, int object, const 
         else
             high = middle;
     }
-    for (; low < clip->curve_count && clip->curves[low].object == object; low++) {
-        const sn_fbx_curve *c = &clip->curves[low];
-        if (c->component == component && c->property_size == property_size &&
-            memcmp(c->property, property, (size_t)property_size) == 0)
-            return c;
+    return find_from(clip, low, object, property, property_size, component);
+}
+
+const sn_fbx_curve *sn_fbx_next_layer(const sn_fbx_clip *clip, const sn_fbx_curve *curve) {
+    const sn_fbx_curve *next = curve;
+    do /* a second curve on the same layer does not count */
+        next = find_from(clip, (int)(next - clip->curves) + 1, curve->object, curve->property,
+                         curve->property_size, curve->component);
+    while (next && next->layer == curve->layer);
+    return next;
+}
+
+double sn_fbx_layers_at(const sn_fbx_clip *clip, const sn_fbx_curve *curve, double stored,
+                        double time) {
+    double value = stored;
+    for (; curve; curve = sn_fbx_next_layer(clip, curve)) {
+        double own = sn_fbx_curve_at(clip, curve, time);
+        switch (curve->blend) {
+        case SN_FBX_OVERRIDE:
+            value += curve->weight * (own - value);
+            break;
+        case SN_FBX_ADD:
+            value += curve->weight * own;
+            break;
+        case SN_FBX_MULTIPLY:
+            value *= 1 + curve->weight * (own - 1);
+            break;
+        }
     }
-    return NULL;
+    return value;
 }
 
 /* s in [0, 1] with x(s) = 3 w s (1-s)^2 + 3 (1 - v) s^2 (1-s) + s^3 = x; x is monotone for weights
@@ -370,9 +463,9 @@ static double solve_time(double w, double v, double x) {
     return s;
 }
 
-double sn_fbx_curve_at(const sn_fbx_clip *clip, const sn_fbx_curve *curve, double time) {
-    const sn_fbx_key *keys = clip->keys + curve->first_key;
-    int low = 0, high = curve->key_count - 1;
+/* Between the first key and the last. */
+static double inside(const sn_fbx_key *keys, int count, double time) {
+    int low = 0, high = count - 1;
     if (time <= keys[0].time) return keys[0].value;
     if (time >= keys[high].time) return keys[high].value;
     while (high - low > 1) {
@@ -398,4 +491,47 @@ double sn_fbx_curve_at(const sn_fbx_clip *clip, const sn_fbx_curve *curve, doubl
     double p = a->value + a->slope * a->weight * length;
     double q = b->value - a->next_slope * a->next_weight * length;
     return r * r * r * a->value + 3 * s * r * r * p + 3 * s * s * r * q + s * s * s * b->value;
+}
+
+/* The slope with which a curve leaves its first key or reaches its last. */
+static double end_slope(const sn_fbx_key *keys, int count, bool last) {
+    const sn_fbx_key *a = &keys[last ? count - 2 : 0], *b = a + 1;
+    if (a->interpolation == SN_FBX_CUBIC) return last ? a->next_slope : a->slope;
+    if (a->interpolation == SN_FBX_LINEAR) return (b->value - a->value) / (b->time - a->time);
+    return 0;
+}
+
+double sn_fbx_curve_at(const sn_fbx_clip *clip, const sn_fbx_curve *curve, double time) {
+    if (curve->key_count == 0) return curve->constant;
+    const sn_fbx_key *keys = clip->keys + curve->first_key, *last = keys + curve->key_count - 1;
+    bool early = time < keys->time;
+    const sn_fbx_beyond *beyond = early ? &curve->before : &curve->after;
+    double past = early ? keys->time - time : time - last->time, length = last->time - keys->time;
+    if (!(past > 0) || !(length > 0) || beyond->type == 'C')
+        return inside(keys, curve->key_count, time);
+    const sn_fbx_key *end = early ? keys : last;
+    if (beyond->type == 'K')
+        return end->value + (time - end->time) * end_slope(keys, curve->key_count, !early);
+    double turns = floor(past / length) + 1; /* repetitions of the keys up to this time */
+    if (beyond->repetitions >= 0 && turns > (double)beyond->repetitions) {
+        turns = (double)beyond->repetitions;
+        past = turns * length; /* where the last one ends */
+    }
+    double sign = early ? -1 : 1, rest = past - (turns - 1) * length; /* into the last one */
+    if (!(turns > 0)) return end->value;
+    switch (beyond->type) {
+    case 'R':
+    case 'A': {
+        double at = early ? last->time - rest : keys->time + rest;
+        double lift = beyond->type == 'A' ? sign * turns * (last->value - keys->value) : 0;
+        return inside(keys, curve->key_count, at) + lift;
+    }
+    case 'M': {
+        bool backwards = fmod(turns, 2) == 1;
+        double from = backwards == early ? keys->time + rest : last->time - rest;
+        return inside(keys, curve->key_count, from);
+    }
+    default:
+        return end->value;
+    }
 }

@@ -18,8 +18,9 @@ static const double step_gap = 1e-6; /* of the time to the next key */
 
 typedef struct weight_curves {
     sn_names names;
-    const sn_fbx_curve **curves; /* per name */
-    size_t capacity;
+    const sn_fbx_curve **curves; /* per name: the one on the lowest layer, and … */
+    double *stored;              /* … the per cent without animation */
+    size_t capacity, stored_capacity;
     double *times;
     size_t time_count, time_capacity;
 } weight_curves;
@@ -58,10 +59,13 @@ static sinew_status gather(const sn_fbx_scene *s, const sn_fbx_clip *clip, weigh
             sn_names_find(&w->names, channel->name, (size_t)channel->name_size) >= 0)
             continue;
         if (!SN_RESERVE(w->curves, w->capacity, w->names.count + 1) ||
+            !SN_RESERVE(w->stored, w->stored_capacity, w->names.count + 1) ||
             sn_names_add(&w->names, channel->name, (size_t)channel->name_size) < 0)
             return sn_no_memory(error);
         w->curves[w->names.count - 1] = curve;
-        SN_TRY(add_times(w, clip, curve, error));
+        w->stored[w->names.count - 1] = channel->percent;
+        for (; curve; curve = sn_fbx_next_layer(clip, curve))
+            SN_TRY(add_times(w, clip, curve, error));
     }
     return SINEW_OK;
 }
@@ -88,7 +92,7 @@ static sinew_status build_curves(const sn_fbx_clip *clip, weight_curves *w, sine
         (*curves)->times[k] = w->times[k];
         for (int c = 0; c < channels; c++)
             (*curves)->values[(size_t)k * (size_t)channels + (size_t)c] =
-                sn_fbx_curve_at(clip, w->curves[c], w->times[k]) / 100;
+                sn_fbx_layers_at(clip, w->curves[c], w->stored[c], w->times[k]) / 100;
     }
     if (status != SINEW_OK) {
         sinew_curves_destroy(*curves);
@@ -111,7 +115,7 @@ sinew_status sn_fbx_read_curves(const sn_source *source, sinew_curves **curves,
         status = sn_source_fail(source, error, "has too many keys");
     if (status == SINEW_OK) status = build_curves(&clip, &w, curves, error);
     sn_names_release(&w.names);
-    sn_free(w.curves), sn_free(w.times);
+    sn_free(w.curves), sn_free(w.stored), sn_free(w.times);
     sn_fbx_clip_free(&clip);
     sn_fbx_close(&scene);
     return status;

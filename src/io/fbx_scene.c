@@ -229,14 +229,9 @@ static double old_transform(const sn_fbx_tree *t, int node, const char *property
     return letter && value && isfinite(value->number) ? value->number : fallback;
 }
 
-double sn_fbx_property(const sn_fbx_scene *s, int object, const char *property, int index,
-                       double fallback) {
+static double stored_property(const sn_fbx_scene *s, int object, const char *property, int index,
+                              double fallback) {
     const sn_fbx_tree *t = &s->tree;
-    if (s->clip) {
-        const sn_fbx_curve *curve =
-            sn_fbx_clip_find(s->clip, object, property, (int)strlen(property), index);
-        if (curve) return sn_fbx_curve_at(s->clip, curve, s->time);
-    }
     int node = s->objects[object].node, first;
     int found = find_property(t, node, property, &first);
     if (found < 0) found = find_property(t, find_template(t, node), property, &first);
@@ -244,6 +239,14 @@ double sn_fbx_property(const sn_fbx_scene *s, int object, const char *property, 
     const sn_fbx_value *value = sn_fbx_value_at(t, found, first + index);
     return value && value->type != SN_FBX_TEXT && isfinite(value->number) ? value->number
                                                                           : fallback;
+}
+
+double sn_fbx_property(const sn_fbx_scene *s, int object, const char *property, int index,
+                       double fallback) {
+    const sn_fbx_curve *curve =
+        s->clip ? sn_fbx_clip_find(s->clip, object, property, (int)strlen(property), index) : NULL;
+    double stored = stored_property(s, object, property, index, fallback);
+    return curve ? sn_fbx_layers_at(s->clip, curve, stored, s->time) : stored;
 }
 
 /* ---- transforms ------------------------------------------------------------------------------ */

@@ -36,11 +36,16 @@ static sinew_status read_matrix(const sn_fbx_tree *t, int node, const char *name
     return status;
 }
 
+static const sn_fbx_model *model_of(const sn_fbx_scene *s, int object) {
+    for (int i = 0; i < s->model_count; i++)
+        if (s->models[i].object == object) return &s->models[i];
+    return NULL;
+}
+
 static const sn_fbx_model *find_bone(const sn_fbx_scene *s, int cluster) {
     for (int k = s->first_to[cluster]; k < s->first_to[cluster + 1]; k++) {
         int child = s->connections[s->connections_to[k]].child;
-        for (int i = 0; sn_fbx_is(s, child, "Model", NULL) && i < s->model_count; i++)
-            if (s->models[i].object == child) return &s->models[i];
+        if (sn_fbx_is(s, child, "Model", NULL)) return model_of(s, child);
     }
     return NULL;
 }
@@ -87,14 +92,13 @@ static sn_vec3 apply_dual(const dual *d, double total, sn_vec3 p) {
 }
 
 /* Adds a cluster to sum[3 * count] and total[count], and to duals[count] where they are wanted. */
-static sinew_status add_cluster(const sn_fbx_scene *s, int cluster, const sn_fbx_affine *geometric,
-                                int count, const double *local, double *sum, double *total,
-                                dual *duals) {
+static sinew_status add_cluster(const sn_fbx_scene *s, int node, const sn_fbx_model *bone,
+                                const sn_fbx_affine *geometric, int count, const double *local,
+                                double *sum, double *total, dual *duals) {
     const sn_fbx_tree *t = &s->tree;
-    int node = s->objects[cluster].node;
-    const sn_fbx_model *bone = find_bone(s, cluster);
     if (!bone || sn_fbx_child(t, node, "Indexes") < 0 || sn_fbx_child(t, node, "Transform") < 0)
         return SINEW_OK; /* it was not bound */
+    const sn_fbx_object *owner = &s->objects[bone->object];
     sn_fbx_affine bound;
     SN_TRY(read_matrix(t, node, "Transform", &bound));
     sn_fbx_affine matrix = sn_fbx_compose(sn_fbx_compose(bone->world, bound), *geometric);
@@ -107,14 +111,12 @@ static sinew_status add_cluster(const sn_fbx_scene *s, int cluster, const sn_fbx
     sinew_status status =
         sn_fbx_numbers(t, sn_fbx_child(t, node, "Weights"), &weights, &weight_count);
     if (status == SINEW_OK && index_count != weight_count)
-        status = sn_fbx_fail(t, "skin cluster '%.*s' has %d vertices and %d weights",
-                             s->objects[cluster].name_size, s->objects[cluster].name, index_count,
-                             weight_count);
+        status = sn_fbx_fail(t, "skin cluster of '%.*s' has %d vertices and %d weights",
+                             owner->name_size, owner->name, index_count, weight_count);
     for (int k = 0; status == SINEW_OK && k < index_count; k++) {
         if (index[k] < 0 || index[k] >= count) {
-            status = sn_fbx_fail(t, "skin cluster '%.*s' holds vertex %lld, but there are %d",
-                                 s->objects[cluster].name_size, s->objects[cluster].name,
-                                 (long long)index[k], count);
+            status = sn_fbx_fail(t, "skin cluster of '%.*s' holds vertex %lld, but there are %d",
+                                 owner->name_size, owner->name, (long long)index[k], count);
             break;
         }
         int v = (int)index[k];
@@ -165,7 +167,8 @@ static sinew_status add_skin(const sn_fbx_scene *s, int skin, const sn_fbx_affin
     for (int c = s->first_to[skin]; status == SINEW_OK && c < s->first_to[skin + 1]; c++) {
         int cluster = s->connections[s->connections_to[c]].child;
         if (sn_fbx_is(s, cluster, "Deformer", "Cluster"))
-            status = add_cluster(s, cluster, geometric, count, local, sum, total, duals);
+            status = add_cluster(s, s->objects[cluster].node, find_bone(s, cluster), geometric,
+                                 count, local, sum, total, duals);
     }
     for (int v = 0; status == SINEW_OK && duals && v < count; v++) {
         if (!(share[v] > 0) || !(total[v] > 0)) continue;
@@ -175,6 +178,20 @@ static sinew_status add_skin(const sn_fbx_scene *s, int skin, const sn_fbx_affin
     }
     sn_free(share), sn_free(duals);
     return status;
+}
+
+/* 5.x: Link: "Bone01" { Indexes, Weights, Transform } inside the mesh's model. */
+static sinew_status add_links(const sn_fbx_scene *s, const sn_fbx_model *model, int count,
+                              const double *local, double *sum, double *total) {
+    for (int link = sn_fbx_child(&s->tree, model->mesh, "Link"); link >= 0;
+         link = sn_fbx_next_same(&s->tree, link)) {
+        const sn_fbx_value *name = sn_fbx_value_at(&s->tree, link, 0);
+        int bone = name ? sn_fbx_find_object(s, name) : -1;
+        if (bone >= 0)
+            SN_TRY(add_cluster(s, link, model_of(s, bone), &model->offset, count, local, sum, total,
+                               NULL));
+    }
+    return SINEW_OK;
 }
 
 sinew_status sn_fbx_place_mesh(const sn_fbx_scene *s, const sn_fbx_model *model, int count,
@@ -189,6 +206,7 @@ sinew_status sn_fbx_place_mesh(const sn_fbx_scene *s, const sn_fbx_model *model,
         if (sn_fbx_is(s, skin, "Deformer", "Skin"))
             status = add_skin(s, skin, &model->offset, count, local, world, total);
     }
+    if (status == SINEW_OK) status = add_links(s, model, count, local, world, total);
     for (int v = 0; v < count; v++)
         sn_put(world, v,
                total[v] > 0   ? sn_scale(1 / total[v], sn_at(world, v))
