@@ -249,19 +249,28 @@ static void clear_dense(dense *d, int vertex_count) {
     memset(d->touched, 0, (size_t)vertex_count * sizeof *d->touched);
 }
 
-/* The channel at a weight in per cent, piecewise linear through its shapes and the rest; beyond the
- * last shape its segment goes on. factor[i] of shape i. */
+/* The factor of shape i in a channel at a weight in per cent: piecewise linear through the rest,
+ * which is at 0, and the shapes on that side of it. Beyond the outermost shape its segment goes on,
+ * as it does on a side that has no shape. */
 static double shape_factor(const sn_fbx_shape *shapes, int count, int i, double percent) {
-    double at = shapes[i].full_weight, before = i > 0 ? shapes[i - 1].full_weight : 0;
-    bool last = i + 1 == count;
-    if (percent <= at || last) {
-        if (percent < before && i > 0) return 0;
-        return at != before ? (percent - before) / (at - before) : percent >= at;
+    int negative = 0; /* shapes below 0, which come first */
+    while (negative < count && shapes[negative].full_weight < 0) negative++;
+    bool below = negative > 0 && (percent < 0 || negative == count);
+    if (below != (i < negative)) return 0;
+    /* Away from the rest: shape i is the k-th of n. */
+    int k = below ? negative - 1 - i : i - negative, n = below ? negative : count - negative;
+    int step = below ? -1 : 1;
+    double x = step * percent, at = step * shapes[i].full_weight;
+    double before = k > 0 ? step * shapes[i - step].full_weight : 0;
+    bool last = k + 1 == n;
+    if (x <= at || last) {
+        if (x < before && k > 0) return 0;
+        return at != before ? (x - before) / (at - before) : x >= at;
     }
-    double after = shapes[i + 1].full_weight;
-    if (percent < after) return (after - percent) / (after - at);
-    /* Beyond the last shape the last segment goes on: its first end takes the rest. */
-    return i + 2 == count && after != at ? (after - percent) / (after - at) : 0;
+    double after = step * shapes[i + step].full_weight;
+    if (x < after) return (after - x) / (after - at);
+    /* Beyond the last shape: the first end of the last segment takes the rest. */
+    return k + 2 == n && after != at ? (after - x) / (after - at) : 0;
 }
 
 static sinew_status find_target(reader *r, int slider, double at, bool plain, const char *name,
@@ -411,7 +420,8 @@ static double channel_percent(const reader *r, const sn_fbx_channel *channel) {
     const sn_fbx_curve *curve =
         clip ? sn_fbx_clip_find(clip, channel->object, channel->property, channel->property_size, 0)
              : NULL;
-    return curve ? sn_fbx_curve_at(clip, curve, r->scene.time) : channel->percent;
+    return curve ? sn_fbx_layers_at(clip, curve, channel->percent, r->scene.time)
+                 : channel->percent;
 }
 
 /* Moves the mesh by the weights that the file or its clip has set. */

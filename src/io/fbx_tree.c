@@ -140,6 +140,7 @@ static sinew_status read_value(sn_fbx_tree *t, size_t *at, size_t end, int node)
     switch (letter) {
     case 'C':
     case 'B':
+    case 'Z':
         size = 1;
         if (left >= size) value = integer_value((unsigned char)*bytes);
         break;
@@ -252,7 +253,7 @@ static void skip_blank(scanner *s) {
     while (s->at < s->end) {
         if (*s->at == '\n') s->line++;
         if (*s->at == ';')
-            while (s->at < s->end && *s->at != '\n') s->at++;
+            while (s->at < s->end && *s->at != '\n' && *s->at != '\r') s->at++;
         else if (isspace((unsigned char)*s->at) || *s->at == '\0')
             s->at++;
         else
@@ -318,7 +319,11 @@ static sinew_status scan_value(scanner *s, int node) {
     double number;
     if (*at == '*') at++; /* *24: how many numbers follow in braces */
     const char *p = at;
-    if (sn_integer(&p, &integer) && p == end) {
+    if (end < s->end && *end == '(') { /* -nan(ind) */
+        while (end < s->end && *end != ')' && *end != '\n') end++;
+        end += end < s->end && *end == ')';
+        value = number_value(NAN);
+    } else if (sn_integer(&p, &integer) && p == end) {
         value = integer_value(integer);
     } else if ((p = at, sn_number(&p, &number)) && (p == end || *p == '#')) {
         value = number_value(p == end ? number : NAN); /* 1.#IND and the like */
@@ -415,7 +420,9 @@ sinew_status sn_fbx_tree_open(sn_fbx_tree *tree, const sn_source *source, sinew_
     *tree = (sn_fbx_tree){.source = source, .error = error};
     int root, previous = -1;
     SN_TRY(add_node(tree, -1, &previous, "", 0, &root));
-    return is_binary(source) ? read_binary(tree) : read_ascii(tree);
+    if (is_binary(source)) return read_binary(tree);
+    if (source->size >= 7 && memcmp(source->bytes, magic, 7) == 0) return cut_short(tree, 0);
+    return read_ascii(tree);
 }
 
 void sn_fbx_tree_close(sn_fbx_tree *tree) {
@@ -493,7 +500,7 @@ static sinew_status array_bytes(const sn_fbx_tree *t, const sn_fbx_value *value,
                                 const char **bytes) {
     *own = NULL;
     *bytes = value->bytes;
-    if (!value->deflated) return SINEW_OK;
+    if (!value->deflated || value->count == 0) return SINEW_OK;
     size_t size = value->count * element_size(value->element);
     if (size > UINT_MAX) return sn_fbx_fail(t, "an array is too large");
     *own = SN_NEW(char, size);

@@ -211,6 +211,39 @@ static void a_mesh_shows_the_weights_of_its_file(void **state) {
     sinew_mesh_destroy(mesh);
 }
 
+/* Shapes at -100, 50 and 100 per cent: each acts on its own side of the rest. */
+static void shapes_below_the_rest_leave_the_others_alone(void **state) {
+    (void)state;
+    const struct {
+        int percent;
+        double moved;
+    } cases[] = {{-100, -8}, {-50, -4}, {-150, -12}, {25, 0.5}, {75, 2.5}, {100, 4}, {125, 5.5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[3000];
+        snprintf(text, sizeof text,
+                 FILE_7400(TRIANGLE SHAPE(11, "half", 1) SHAPE(12, "full", 4) SHAPE(13, "back", -8)
+                               MODEL BLEND "Deformer: 31, \"SubDeformer::z\", "
+                                           "\"BlendShapeChannel\" {\n DeformPercent: %d\n"
+                                           " FullWeights: *3 { a: 50,100,-100 }\n}\n",
+                           WIRES "C: \"OO\",31,30\nC: \"OO\",11,31\nC: \"OO\",12,31\n"
+                                 "C: \"OO\",13,31\n"),
+                 cases[i].percent);
+        sinew_mesh *mesh = mesh_of(text);
+        assert_point(mesh->positions, 1, 1 + cases[i].moved, 0, 0);
+        sinew_mesh_destroy(mesh);
+        sinew_rig *rig = rig_of(text);
+        sinew_error error;
+        sinew_linear *linear;
+        double weight = cases[i].percent / 100.0, positions[9];
+        assert_int_equal(rig->slider_count, 1);
+        assert_ok(sinew_linear_create(rig, &linear, &error));
+        sinew_linear_evaluate(linear, &weight, positions);
+        assert_close(positions[3], 1 + cases[i].moved, 1e-6);
+        sinew_linear_destroy(linear);
+        sinew_rig_destroy(rig);
+    }
+}
+
 static void channels_of_one_name_move_all_their_meshes(void **state) {
     (void)state;
     sinew_rig *rig = rig_of(FILE_7400(
@@ -569,11 +602,14 @@ static void names_of_every_kind_are_kept(void **state) {
                               "L\xc3\xa4"
                               "cheln:: \xe7\xac\x91",
                               0, "*1 { a: 100 }") CHANNEL(41, "a &quot;b&quot;", 0, "*1 { a: 100 }")
-                          CHANNEL(42, "", 0, "*1 { a: 100 }"),
-                  WIRES "C: \"OO\",41,30\nC: \"OO\",40,30\nC: \"OO\",42,30\nC: \"OO\",50,40\n"
+                          CHANNEL(42, "", 0, "*1 { a: 100 }") SHAPE(53, "s", 4)
+                              CHANNEL(43, "M\xfcnd", 0, "*1 { a: 100 }"),
+                  WIRES "C: \"OO\",53,43\nC: \"OO\",41,30\nC: \"OO\",40,30\nC: \"OO\",42,30\nC: "
+                        "\"OO\",43,30\nC: \"OO\",50,40\n"
                         "C: \"OO\",51,41\nC: \"OO\",52,42\n"));
     /* in the order of their connections */
-    assert_int_equal(rig->target_count, 3);
+    assert_int_equal(rig->target_count, 4);
+    assert_string_equal(rig->targets[3].name, "M\xc3\xbcnd"); /* stored as Latin-1 */
     assert_string_equal(rig->targets[0].name, "a \"b\"");
     assert_string_equal(rig->targets[1].name, "L\xc3\xa4"
                                               "cheln:: \xe7\xac\x91");
@@ -718,6 +754,7 @@ int test_fbx(void) {
         cmocka_unit_test(rotation_spaces_act_where_they_are_active),
         cmocka_unit_test(channels_become_sliders_with_in_betweens),
         cmocka_unit_test(a_mesh_shows_the_weights_of_its_file),
+        cmocka_unit_test(shapes_below_the_rest_leave_the_others_alone),
         cmocka_unit_test(channels_of_one_name_move_all_their_meshes),
         cmocka_unit_test(skins_carry_vertices_along_a_clip),
         cmocka_unit_test(shown_meshes_are_subdivided_with_their_creases),
