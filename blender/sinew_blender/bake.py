@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Baking: a range of frames to a cache or to keys, and correctives; locks on an animation."""
+import string
+
 import bpy
 import numpy as np
 
@@ -7,6 +9,7 @@ from . import animation, markers, scene, shapes
 from .job import Job
 
 CACHE, KEYS = "CACHE", "KEYS"
+LONGEST_EXPRESSION = 255  # that a driver has room for
 
 
 def filtered(job, rig, frames, weights, strengths, enabled):
@@ -194,6 +197,21 @@ class Bake(Job):
         self.obj.data.update()
 
 
+def hinge(terms, letters):
+    """The expression of a hinge, with as many digits as a driver has room for, and how many of the
+    smallest terms it has no room for."""
+    terms = sorted(terms, key=lambda term: -abs(term[0]))
+    for count in range(len(terms), 0, -1):
+        for digits in (6, 4, 3):
+            text = "max(0, -1" + "".join(
+                f" {'+-'[c < 0]} {abs(c):.{digits}g}" + "".join(
+                    f" * clamp({letters[d]})" if p == 1 else f" * pow(clamp({letters[d]}), {p})"
+                    for d, p in factors) for c, factors in terms[:count]) + ")"
+            if len(text) <= LONGEST_EXPRESSION:
+                return text, len(terms) - count
+    raise ValueError("a term of a hinge is too long for a driver")
+
+
 class Correctives(Job):
     """Shape keys with drivers that bring the linear blend close to the model."""
 
@@ -201,6 +219,7 @@ class Correctives(Job):
         shapes.check_live(obj)
         super().__init__(context, obj)
         self.limit = obj.sinew.max_targets
+        self.lost = 0  # terms that drivers have no room for
 
     def read(self):
         return self.keys.read(self.obj, scene.groups_of(self.settings))
@@ -215,7 +234,9 @@ class Correctives(Job):
 
         # Expressions of Blender's drivers are too short for polynomials.
         self.baked, self.report = sinew.bake(self.session, max_targets=self.limit,
-                                             style="inbetweens", progress=on_progress,
+                                             style="inbetweens",
+                                             self_contact=scene.touches_itself(self.settings),
+                                             progress=on_progress,
                                              cancelled=lambda: self.cancelled)
 
     def write(self):
@@ -224,7 +245,8 @@ class Correctives(Job):
                 self.add(name)
                 yield
         return (f"Added {self.report.inbetweens} in-betweens and {self.report.combinations} "
-                "combinations with drivers")
+                "combinations with drivers" +
+                (f"; drivers had no room for {self.lost} small terms" if self.lost else ""))
 
     def add(self, name):
         """One corrective key and its driver. An in-between holds the whole shape at its value; as a
@@ -241,6 +263,10 @@ class Correctives(Job):
             expression = (f"max(0, min((a - {low!r}) / {at - low!r}, "
                           f"({high!r} - a) / {high - at!r}))")
             sources = [("a", slider)]
+        elif drivers["rule"] == "hinge":
+            sources = list(zip(string.ascii_letters, drivers["drivers"]))
+            expression, lost = hinge(drivers["terms"], string.ascii_letters)
+            self.lost += lost
         else:
             counted = {}
             for slider in drivers["drivers"]:

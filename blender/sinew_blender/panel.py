@@ -84,6 +84,7 @@ class SINEW_PT_panel(_Panel, bpy.types.Panel):
             column.prop(settings, "pin_target")
         self.draw_maps(layout, obj, settings)
         layout.prop(settings, "gravity")
+        layout.prop(settings, "self_contact")
 
     def draw_modal(self, layout, obj, settings):
         column = layout.column(align=True)

@@ -22,13 +22,18 @@ def frozen(obj):
     plain = types.SimpleNamespace(**{
         name: getattr(settings, name) for name in (
             "model", "stiffness_group", "mass_group", "pin_group", "swings", "damping",
-            "stiffness", "lag", "bounce", "ease", "layer", "lock_strength")})
+            "stiffness", "lag", "bounce", "ease", "layer", "lock_strength", "self_contact")})
     plain.gravity = tuple(settings.gravity)
     plain.follows = settings.pin_target is not None
     plain.locks = [types.SimpleNamespace(group=lock.group, enabled=lock.enabled, pose=lock.pose,
                                          axes=tuple(lock.axes)) for lock in settings.locks]
     plain.unit = shapes.unit_of(bpy.context.scene)[0]
     return plain
+
+
+def touches_itself(settings):
+    """Whether the model keeps the surface from intersecting itself."""
+    return settings.model == "spring" and settings.self_contact
 
 
 def groups_of(settings):
@@ -89,6 +94,8 @@ def parameters_of(settings, keys, folder):
         values.update(mass_time=settings.lag, velocity_kept=settings.bounce)
     if model == "spring" and any(settings.gravity):
         values["gravity"] = list(settings.gravity)
+    if touches_itself(settings):
+        values["self_contact"] = True
     if settings.stiffness_group in keys.groups and model in ("spring", "modal", "force"):
         path = write_map(keys, settings.stiffness_group, folder, "stiffness")
         if model == "force":

@@ -77,6 +77,9 @@ class SinewSettings(bpy.types.PropertyGroup):
     obstacles: PointerProperty(
         name="Obstacles", type=bpy.types.Collection, update=rebuild,
         description="Mesh objects that the surface must not enter")
+    self_contact: BoolProperty(
+        name="Self-Contact", description="Keep the surface from intersecting itself; slow",
+        default=False, update=rebuild)
     stiffness_group: StringProperty(
         name="Stiffness", description="Vertex group that scales the stiffness: weight 0 is 1/4, "
                                       "0.5 is unchanged, 1 is 4 times as stiff", update=rebuild)

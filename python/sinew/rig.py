@@ -38,6 +38,9 @@ _target_slider = function("sinew_rig_target_slider", "i", "pi")
 _target_at = function("sinew_rig_target_at", "d", "pi")
 _driver_count = function("sinew_rig_target_driver_count", "i", "pi")
 _drivers = function("sinew_rig_target_drivers", "p", "pi")
+_combine = function("sinew_rig_target_combine", "i", "pi")
+_term_count = function("sinew_rig_target_term_count", "i", "pi")
+_terms = function("sinew_rig_target_terms", "p", "pi")
 _shape = function("sinew_rig_shape", "v", "pip")
 _region_count = function("sinew_rig_region_count", "i", "p")
 _region_name = function("sinew_rig_region_name", "s", "pi")
@@ -48,6 +51,14 @@ _sample_name = function("sinew_sample_name", "s", "i")
 _sample_markers = function("sinew_sample_markers", "i", "sppppp")
 _sample_marker_init = function("sinew_sample_marker_options_init", "v", "p")
 _sample_init = function("sinew_sample_options_init", "v", "p")
+
+
+RULES = ("multiply", "lowest", "smooth_lowest", "polynomial", "hinge")  # as sinew_combine
+
+
+class Term(ctypes.Structure):
+    _fields_ = [("coefficient", ctypes.c_double), ("driver", ctypes.c_int * 3),
+                ("power", ctypes.c_int * 3)]
 
 
 class Rig(Handle):
@@ -146,7 +157,9 @@ class Rig(Handle):
 
     def target_drivers(self, target: str) -> dict:
         """What drives a target: {"kind": "plain" | "inbetween", "slider", "at", "previous", "next"}
-        with the neighboring values on the slider, or {"kind": "combination", "drivers"}."""
+        with the neighboring values on the slider, or {"kind": "combination", "rule", "drivers"}.
+        The rules "polynomial" and "hinge" have "terms", too: [(coefficient, [(driver, power), …]),
+        …], where driver is a position in "drivers" (docs/bake.md)."""
         names, sliders = self.targets, self.sliders
         if target not in names:
             raise KeyError(f"the rig has no target '{target}'")
@@ -155,7 +168,14 @@ class Rig(Handle):
         if kind == "combination":
             count = _driver_count(self._handle, index)
             drivers = view(_drivers(self._handle, index), (count,), np.int32, self)
-            return {"kind": kind, "drivers": [sliders[d] for d in drivers]}
+            found = {"kind": kind, "rule": RULES[_combine(self._handle, index)],
+                     "drivers": [sliders[d] for d in drivers]}
+            count = _term_count(self._handle, index)
+            if count:
+                terms = ctypes.cast(_terms(self._handle, index), ctypes.POINTER(Term))[:count]
+                found["terms"] = [(t.coefficient, [(d, p) for d, p in zip(t.driver, t.power) if p])
+                                  for t in terms]
+            return found
         slider, at = _target_slider(self._handle, index), _target_at(self._handle, index)
         knots = [_slider_rest(self._handle, slider)]
         knots += [_target_at(self._handle, k) for k in range(len(names))

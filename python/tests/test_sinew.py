@@ -448,6 +448,9 @@ class Tools(unittest.TestCase):
             with open(os.path.join(path, "rig.json"), "w", encoding="utf-8") as file:
                 json.dump(stored, file)
             rig = sinew.Rig.read(path)
+            self.assertEqual(rig.target_drivers("touch"), {
+                "kind": "combination", "rule": "hinge", "drivers": ["close", "squint"],
+                "terms": [(0.9, [(0, 1)]), (0.7, [(1, 2)])]})
             table_path = os.path.join(folder, "drivers.json")
             rig.write_drivers(table_path)
             with open(table_path, encoding="utf-8") as file:

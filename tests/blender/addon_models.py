@@ -219,6 +219,48 @@ def check_correctives(sinew, obj, rig):
     check(f"drivers bring the blend closer ({before:.4f} to {after:.4f})", after < 0.5 * before)
 
 
+def lids(sinew, side=7, gap=1.0):
+    """Two sheets, one above the other, that bulge towards each other by 0.6 of the gap."""
+    grid = np.array([[x, y, 0] for y in range(side) for x in range(side)], float)
+    corners = np.array([[x + side * y, x + 1 + side * y, x + 1 + side * (y + 1), x + side * (y + 1)]
+                        for y in range(side - 1) for x in range(side - 1)])
+    upper = np.repeat([True, False], side * side)
+    points = np.concatenate([grid + [0, 0, gap], grid])
+    bulge = np.sin(np.pi * points[:, 0] / (side - 1)) * np.sin(np.pi * points[:, 1] / (side - 1))
+    rig = sinew.Rig(sinew.Mesh(points, np.concatenate([corners[:, ::-1], corners + side * side])))
+    for name, moved, way in (("down", upper, -0.6 * gap), ("up", ~upper, 0.6 * gap)):
+        rig.add_pose(name, points + np.outer(moved * bulge, [0, 0, way]))
+    return rig, upper
+
+
+def check_contact(sinew):
+    """Correctives of a model with self-contact keep apart what the linear blend drives through."""
+    rig, upper = lids(sinew)
+    obj = make_object(rig, "lids", rig.sliders)
+    activate(obj)
+    obj.sinew.model = "spring"
+    obj.sinew.self_contact = True
+    obj.sinew.max_targets = 8
+    check("correctives of contact bake", bpy.ops.sinew.bake_correctives() == {"FINISHED"})
+    keys = obj.data.shape_keys
+    hinges = [name for name in keys.key_blocks.keys() if name.startswith("contact")]
+    check("a site of contact has a key", len(hinges) == 1)
+    drivers = [d.driver for d in keys.animation_data.drivers]
+    check("drivers of contact need no Python",
+          all(d.is_simple_expression and d.is_valid for d in drivers))
+    for down, up in ((1, 1), (0.9, 0.8), (0.85, 1), (1, 0), (0, 1), (0.5, 0.5)):
+        keys.key_blocks["down"].value, keys.key_blocks["up"].value = down, up
+        bpy.context.view_layer.update()
+        points = shown(obj)
+        gap = (points[upper, 2] - points[~upper, 2]).min()
+        linear = 1 - 0.6 * (down + up)
+        check(f"sheets at {down} and {up} do not cross ({linear:.3f} without contact, {gap:.3f})",
+              gap > -0.002)
+        if down * up == 0:
+            check("a slider alone gives the artist's shape", abs(gap - 0.4) < 1e-5)
+    bpy.data.objects.remove(obj)
+
+
 def run():
     from sinew_blender import live, shapes
     sinew = shapes.library()
@@ -229,5 +271,6 @@ def run():
     check_clips(sinew, obj, rig)
     check_obstacles(sinew, obj, rig, live)
     check_correctives(sinew, obj, rig)
+    check_contact(sinew)
     activate(obj)
     bpy.context.scene.frame_set(1)
