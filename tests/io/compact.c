@@ -134,6 +134,35 @@ static void compact_frames_stay_within_their_tolerance(void **state) {
     sinew_mesh_destroy(mesh);
 }
 
+/* Frames that stand still, or move along one line, need one target. */
+static void frames_of_one_motion_have_one_target(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_mesh *mesh = sheet();
+    double positions[3 * VERTICES];
+    const char *path = temporary("line.glb");
+    for (int moves = 0; moves < 2; moves++) {
+        sinew_frame_writer *writer;
+        assert_ok(sinew_frame_writer_open(path, mesh, 5, 0, 30, &writer, &error));
+        sinew_frame_writer_set_tolerance(writer, 1e-3);
+        for (int k = 0; k < 5; k++) {
+            for (int i = 0; i < 3 * VERTICES; i++)
+                positions[i] = mesh->positions[i] + moves * 0.1 * k * sin(i);
+            assert_ok(sinew_frame_writer_add(writer, positions, &error));
+        }
+        assert_ok(sinew_frame_writer_close(writer, &error));
+        sinew_rig *rig;
+        assert_ok(sinew_rig_read(1, &path, &rig, &error));
+        assert_int_equal(rig->target_count, 1);
+        sinew_rig_destroy(rig);
+        sinew_frames *frames;
+        assert_ok(sinew_frames_read(path, &frames, &error));
+        assert_int_equal(frames->frame_count, 5);
+        sinew_frames_destroy(frames);
+    }
+    sinew_mesh_destroy(mesh);
+}
+
 static sinew_status write_once(void *user) {
     sinew_error error;
     return sinew_rig_write_compact(temporary("compact_memory.glb"), user, NULL, NULL, &error);
@@ -150,6 +179,7 @@ int test_compact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_compact_rig_is_small_and_within_its_tolerance),
         cmocka_unit_test(compact_frames_stay_within_their_tolerance),
+        cmocka_unit_test(frames_of_one_motion_have_one_target),
         cmocka_unit_test(a_compact_rig_survives_without_memory),
     };
     return cmocka_run_group_tests_name("compact", tests, NULL, NULL);

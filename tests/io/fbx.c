@@ -264,6 +264,44 @@ static void channels_of_one_name_move_all_their_meshes(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Keys of the sixth generation follow each other without a mark: 0 and 1 s linear, smooth to 2 s.
+ */
+static void keys_of_old_files_are_told_apart(void **state) {
+    (void)state;
+    sinew_error error;
+    const char *root = getenv("SINEW_SOURCE");
+    char *path = sn_path_join(root ? root : ".", "fuzz/corpus/fbx/ascii_6100"), *bytes;
+    size_t size;
+    assert_ok(sn_file_read(path, &bytes, &size, &error));
+    sn_free(path);
+    sn_source source = bytes_source(bytes, size, "test.fbx");
+    sinew_curves *curves;
+    assert_ok(sn_fbx_read_curves(&source, &curves, &error));
+    double weight;
+    const double times[] = {0, 0.5, 1, 2}, weights[] = {0, 0.5, 1, 0.5};
+    assert_int_equal(curves->channel_count, 1);
+    assert_close(curves->times[curves->time_count - 1], 2, 1e-9);
+    for (int i = 0; i < 4; i++) {
+        sinew_curves_sample(curves, times[i], &weight);
+        assert_close(weight, weights[i], 1e-6);
+    }
+    sinew_curves_destroy(curves);
+    bytes_source_free(&source);
+    sn_free(bytes);
+}
+
+static void displacements_of_zero_are_left_out(void **state) {
+    (void)state;
+    sinew_rig *rig = rig_of(
+        FILE_7400(TRIANGLE "Geometry: 11, \"Geometry::a\", \"Shape\" {\n Indexes: *3 { a: 0,1,2 }\n"
+                           " Vertices: *9 { a: 1,0,0, 0,0,0, 0,0,2 }\n}\n" MODEL BLEND CHANNEL(
+                               31, "a", 0, "*1 { a: 100 }"),
+                  WIRES "C: \"OO\",31,30\nC: \"OO\",11,31\n"));
+    assert_int_equal(rig->targets[0].count, 2);
+    assert_int_equal(rig->targets[0].vertices[1], 2);
+    sinew_rig_destroy(rig);
+}
+
 static void skins_carry_vertices_along_a_clip(void **state) {
     (void)state;
     sinew_error error;
@@ -756,6 +794,8 @@ int test_fbx(void) {
         cmocka_unit_test(a_mesh_shows_the_weights_of_its_file),
         cmocka_unit_test(shapes_below_the_rest_leave_the_others_alone),
         cmocka_unit_test(channels_of_one_name_move_all_their_meshes),
+        cmocka_unit_test(keys_of_old_files_are_told_apart),
+        cmocka_unit_test(displacements_of_zero_are_left_out),
         cmocka_unit_test(skins_carry_vertices_along_a_clip),
         cmocka_unit_test(shown_meshes_are_subdivided_with_their_creases),
         cmocka_unit_test(boundaries_are_subdivided_by_their_rule),

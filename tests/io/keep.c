@@ -75,7 +75,7 @@ static void fill_binary(char *b) {
     const float up[] = {0, 0, 0.5f, 0, 0, 0.25f, 0, 0, 0, 0, 0, 0};
     const float side[] = {0, 0, 0, 0, 0, 0, 0.125f, 0, 0, 0.5f, 0, 0};
     const float triangle[] = {5, 0, 0, 6, 0, 0, 5, 1, 0};
-    const float clip[] = {0, 1, 0, 1, 0.5f, 0, 0, 0, 0, 1, 1, 1};
+    const float clip[] = {0, 1, 0, 1, 0.5f, 0, 0, 0, 0, 1, 4, 2};
     const uint16_t indices[] = {0, 1, 2, 0, 2, 3};
     for (int i = 0; i < BINARY; i++) b[i] = (char)(i * 37);
     put_floats(b, 12, quad), put_floats(b + 48, 8, uv);
@@ -124,6 +124,33 @@ static sinew_rig *store_changed(const char *name, const char *part, const char *
 
 static sinew_rig *store_original(const char *name) {
     return store_changed(name, NULL, NULL);
+}
+
+static void poses_between_keys_lie_between_them(void **state) {
+    (void)state;
+    sinew_error error;
+    sn_buffer file = original(NULL, NULL);
+    sn_source source = bytes_source(file.bytes, file.size, "test.glb");
+    sinew_mesh *mesh;
+    assert_ok(sn_format_glb.read_pose(&source, "nod", 0.25, &mesh, &error));
+    assert_int_equal(mesh->vertex_count, 7);
+    const double *hat = mesh->positions + 3 * 4; /* its root is a quarter of the path along */
+    assert_close(hat[0], 5.25, 1e-6);
+    assert_close(hat[1], 1, 1e-6);
+    assert_close(hat[2], 0.5, 1e-6);
+    sinew_mesh_destroy(mesh);
+    bytes_source_free(&source);
+    /* at the rate of the file, and at one below a frame a second */
+    const char *path = temporary("nod.glb");
+    assert_ok(sn_file_write(path, file.bytes, file.size, &error));
+    sn_buffer_free(&file);
+    sinew_frames *frames;
+    assert_ok(sinew_frames_read_clip(path, "nod", 0, &frames, &error));
+    assert_true(frames->frame_count > 2);
+    sinew_frames_destroy(frames);
+    assert_ok(sinew_frames_read_clip(path, "nod", 0.5, &frames, &error));
+    assert_true(frames->frame_count <= 2);
+    sinew_frames_destroy(frames);
 }
 
 typedef struct parsed {
@@ -601,6 +628,7 @@ static void contents_tell_what_is_not_used(void **state) {
 
 int test_keep(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(poses_between_keys_lie_between_them),
         cmocka_unit_test(a_rig_that_did_not_change_gives_the_same_bytes),
         cmocka_unit_test(new_targets_and_positions_leave_everything_else_as_it_was),
         cmocka_unit_test(a_single_refused_allocation_is_survived),
