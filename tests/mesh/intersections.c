@@ -263,6 +263,18 @@ static void box_pairs_match_brute_force(void **state) {
     }
 }
 
+static void repeated_pairs_are_dropped(void **state) {
+    (void)state;
+    sinew_error error;
+    const int first[] = {3, 0, 3, 0, 0, 3, 1}, second[] = {1, 2, 1, 2, 0, 1, 2};
+    const int wanted[] = {0, 0, 0, 2, 1, 2, 3, 1};
+    sn_pairs pairs;
+    assert_ok(sn_pairs_sort(7, first, second, 4, 3, &pairs, &error));
+    assert_int_equal(pairs.count, 4);
+    assert_memory_equal(pairs.pair, wanted, sizeof wanted);
+    sn_pairs_free(&pairs);
+}
+
 int test_intersections(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predicates_are_exact),
@@ -273,6 +285,7 @@ int test_intersections(void) {
         cmocka_unit_test(copies_of_triangles_cross_what_the_first_one_crosses),
         cmocka_unit_test(two_meshes_are_compared_in_order),
         cmocka_unit_test(box_pairs_match_brute_force),
+        cmocka_unit_test(repeated_pairs_are_dropped),
     };
     return cmocka_run_group_tests_name("intersections", tests, NULL, NULL);
 }

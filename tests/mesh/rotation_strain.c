@@ -342,6 +342,78 @@ static void measuring_the_moved_part_is_enough(void **state) {
     sinew_mesh_destroy(mesh);
 }
 
+/* The middle of a bar makes one turn and a half, its ends none: rotations go on past half a turn
+ * from the elements that did not move. */
+static void measuring_the_moved_part_is_enough_beyond_half_a_turn(void **state) {
+    (void)state;
+    sinew_error error;
+    bar b = make_bar(48, 2, 2, 12, 0.5);
+    sn_rotation_strain *rs = structure_of(b.vertex_count, b.rest, 4, b.tet_count, b.tets);
+    for (int i = 0; i < b.vertex_count; i++) {
+        sn_vec3 p = sn_at(b.rest, i);
+        double t = fmin(1, fmax(0, (p.x - 2) / 8)), angle = 3 * M_PI * pow(sin(M_PI * t), 2);
+        if (t == 1) angle = 0;
+        sn_put(b.pose, i,
+               angle > 0 ? sn_v3(p.x, p.y * cos(angle) - p.z * sin(angle),
+                                 p.y * sin(angle) + p.z * cos(angle))
+                         : p);
+    }
+    int *active = malloc(sizeof(int) * (size_t)b.tet_count), count = 0;
+    for (int e = 0; e < b.tet_count; e++) {
+        bool moved = false;
+        for (int k = 0; k < 4; k++)
+            for (int c = 0; c < 3; c++) {
+                size_t at = 3 * (size_t)b.tets[4 * e + k] + (size_t)c;
+                moved |= b.pose[at] != b.rest[at];
+            }
+        if (moved) active[count++] = e;
+    }
+    assert_true(count > 0 && count < b.tet_count);
+    double *all = malloc(sizeof(double) * SN_RS_SIZE * (size_t)b.tet_count);
+    double *part = malloc(sizeof(double) * SN_RS_SIZE * (size_t)count);
+    assert_ok(sn_rotation_strain_measure(rs, b.pose, 0, NULL, all, &error));
+    assert_ok(sn_rotation_strain_measure(rs, b.pose, count, active, part, &error));
+    double largest[2] = {0, 0};
+    for (int k = 0; k < count; k++)
+        for (int c = 0; c < 3; c++) {
+            largest[0] = fmax(largest[0], fabs(all[SN_RS_SIZE * active[k] + c]));
+            largest[1] = fmax(largest[1], fabs(part[SN_RS_SIZE * k + c]));
+        }
+    assert_close(largest[0], 3 * M_PI, 0.3);
+    assert_close(largest[1], largest[0], 0.1);
+    free(active), free(all), free(part);
+    sn_rotation_strain_destroy(rs);
+    free_bar(&b);
+}
+
+static void held_vertices_place_the_rest(void **state) {
+    (void)state;
+    sinew_error error;
+    bar b = make_bar(8, 2, 2, 2, 0.5);
+    int holds[18];
+    for (int k = 0; k < 9; k++) holds[k] = k, holds[9 + k] = b.vertex_count - 9 + k;
+    sn_rotation_strain *rs;
+    sn_rotation_strain_work *work;
+    assert_ok(sn_rotation_strain_create_joined(
+        b.vertex_count, b.rest, 4, b.tet_count, b.tets,
+        &(sn_rotation_joints){.hold_count = 18, .holds = holds}, &rs, &error));
+    assert_ok(sn_rotation_strain_work_create(rs, &work, &error));
+    twist(&b, 0.2, 0.02);
+    double *coordinates = malloc(sizeof(double) * SN_RS_SIZE * (size_t)b.tet_count), centers[3];
+    assert_ok(sn_rotation_strain_measure(rs, b.pose, 0, NULL, coordinates, &error));
+    sn_rotation_strain_centers(rs, b.pose, centers);
+    for (int k = 0; k < 18; k++) /* elsewhere than the center says */
+        sn_put(b.result, holds[k], sn_add(sn_at(b.pose, holds[k]), sn_v3(1, 2, 3)));
+    sn_rotation_strain_rebuild(rs, work, coordinates, centers, b.result);
+    for (int v = 0; v < b.vertex_count; v++)
+        assert_below(sn_distance(sn_at(b.result, v), sn_add(sn_at(b.pose, v), sn_v3(1, 2, 3))),
+                     1e-9);
+    free(coordinates);
+    sn_rotation_strain_work_destroy(work);
+    sn_rotation_strain_destroy(rs);
+    free_bar(&b);
+}
+
 static void threads_do_not_change_the_bits(void **state) {
     (void)state;
     bar b = make_bar(30, 3, 3, 10, 1);
@@ -413,6 +485,8 @@ int test_rotation_strain(void) {
         cmocka_unit_test(elements_flat_at_rest_open_and_close_exactly),
         cmocka_unit_test(components_are_placed_apart_and_loose_vertices_left_alone),
         cmocka_unit_test(measuring_the_moved_part_is_enough),
+        cmocka_unit_test(measuring_the_moved_part_is_enough_beyond_half_a_turn),
+        cmocka_unit_test(held_vertices_place_the_rest),
         cmocka_unit_test(threads_do_not_change_the_bits),
         cmocka_unit_test(gradients_of_lanes_are_those_of_single_elements),
         cmocka_unit_test(bad_elements_are_named),
