@@ -82,6 +82,24 @@ static void a_jump_among_three_keeps_the_last_motion(void **state) {
         }
 }
 
+/* Whichever of three markers is the one beside the line of the other two, they span a plane. */
+static void the_order_of_stable_markers_does_not_matter(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    const int orders[3][3] = {{2, 0, 1}, {0, 2, 1}, {0, 1, 2}}; /* 0 and 1 are farthest apart */
+    for (int i = 0; i < 3; i++) {
+        sinew_markers *take = walking_head(1);
+        double places[9];
+        for (int k = 0; k < 9; k++) places[k] = rest[3 * orders[i][k / 3] + k % 3];
+        int held;
+        assert_ok(sinew_markers_stabilise(take, 3, orders[i], places, NULL, &held, &error));
+        assert_int_equal(held, 0);
+        for (int f = 0; f < FRAMES; f++)
+            for (int k = 0; k < 3; k++) assert_close(place(take, f, 5)[k], rest[15 + k], 1e-12);
+        sinew_markers_destroy(take);
+    }
+}
+
 /* An actor whose distances wander about the slip, as skin does, on a face of other proportions: no
  * marker comes and goes, so the motion stays smooth. */
 static void distances_near_the_slip_do_not_shake_the_head(void **state) {
@@ -168,6 +186,7 @@ int test_stabilise(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(head_motion_is_taken_out_and_put_back),
         cmocka_unit_test(a_jump_among_three_keeps_the_last_motion),
+        cmocka_unit_test(the_order_of_stable_markers_does_not_matter),
         cmocka_unit_test(distances_near_the_slip_do_not_shake_the_head),
         cmocka_unit_test(a_marker_that_slips_for_good_does_not_turn_the_head),
         cmocka_unit_test(sets_that_do_not_tell_the_motion_are_refused),
