@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/names.h"
 
 #define TICKS_PER_SECOND 46186158000.0
 #define PLAIN_WEIGHT     (1.0 / 3)
@@ -321,8 +322,34 @@ void sn_fbx_clip_free(sn_fbx_clip *clip) {
     *clip = (sn_fbx_clip){0};
 }
 
-static bool wanted(const char *name, const char *found, int size) {
-    return !name || (strlen(name) == (size_t)size && memcmp(name, found, (size_t)size) == 0);
+/* A clip that a name may mean: its name is that one, or differs from it in case alone. */
+typedef struct asked {
+    const char *name; /* NULL: any clip */
+    bool any_case;
+} asked;
+
+static bool wanted(asked a, const char *found, int size) {
+    if (!a.name) return true;
+    if (a.any_case) return sn_same_but_case(a.name, found, (size_t)size);
+    return strlen(a.name) == (size_t)size && memcmp(a.name, found, (size_t)size) == 0;
+}
+
+/* Clips that a name may mean. */
+static int count_wanted(const sn_fbx_scene *s, asked a) {
+    const sn_fbx_tree *t = &s->tree;
+    int count = 0, stacks = 0;
+    for (int i = 0; i < s->object_count; i++) {
+        if (!sn_fbx_is(s, i, "AnimationStack", NULL)) continue;
+        count += wanted(a, s->objects[i].name, s->objects[i].name_size);
+        stacks++;
+    }
+    int take = sn_fbx_child(t, sn_fbx_child(t, 0, "Takes"), "Take");
+    for (; stacks == 0 && take >= 0; take = sn_fbx_next_same(t, take)) {
+        const sn_fbx_value *v = sn_fbx_value_at(t, take, 0);
+        if (v && v->type == SN_FBX_TEXT && v->size <= INT_MAX)
+            count += wanted(a, v->bytes, (int)v->size);
+    }
+    return count;
 }
 
 static int by_object(const void *a, const void *b) {
@@ -344,6 +371,8 @@ sinew_status sn_fbx_clip_read(sn_fbx_scene *s, const char *name, sn_fbx_clip *cl
     const sn_fbx_tree *t = &s->tree;
     char list[240] = "";
     size_t used = 0;
+    asked exact = {name, false}, loose = {name, true};
+    asked a = count_wanted(s, exact) == 0 && count_wanted(s, loose) == 1 ? loose : exact;
     *clip = (sn_fbx_clip){0};
     int takes = sn_fbx_child(t, sn_fbx_child(t, 0, "Takes"), "Take");
     bool stacks = false;
@@ -354,7 +383,7 @@ sinew_status sn_fbx_clip_read(sn_fbx_scene *s, const char *name, sn_fbx_clip *cl
         if (used < sizeof list)
             used +=
                 (size_t)snprintf(list + used, sizeof list - used, " '%.*s'", o->name_size, o->name);
-        if (!wanted(name, o->name, o->name_size)) continue;
+        if (!wanted(a, o->name, o->name_size)) continue;
         clip->name = o->name, clip->name_size = o->name_size;
         SN_TRY(read_stack(s, i, clip));
         if (keep(clip, name)) return SINEW_OK;
@@ -366,7 +395,7 @@ sinew_status sn_fbx_clip_read(sn_fbx_scene *s, const char *name, sn_fbx_clip *cl
         if (used < sizeof list)
             used += (size_t)snprintf(list + used, sizeof list - used, " '%.*s'", (int)v->size,
                                      v->bytes);
-        if (!wanted(name, v->bytes, (int)v->size)) continue;
+        if (!wanted(a, v->bytes, (int)v->size)) continue;
         clip->name = v->bytes, clip->name_size = (int)v->size;
         SN_TRY(read_take(s, take, clip));
         if (keep(clip, name)) return SINEW_OK;

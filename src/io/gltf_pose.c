@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/rotation.h"
+#include "io/names.h"
 
 /* What a node is moved by; keys of an animation replace what the file has. */
 typedef struct node_state {
@@ -123,6 +124,8 @@ static sinew_status find_clip(sn_gltf *g, const char *name, const json_t **clip)
     char list[240] = "";
     size_t used = 0;
     *clip = name ? NULL : json_array_get(animations, 0);
+    const json_t *near = NULL; /* its name differs in case */
+    int near_count = 0;
     for (size_t i = 0; name && i < json_array_size(animations); i++) {
         const json_t *animation = json_array_get(animations, i);
         const char *own = sn_json_string(animation, "name");
@@ -133,10 +136,12 @@ static sinew_status find_clip(sn_gltf *g, const char *name, const json_t **clip)
             *clip = animation;
             return SINEW_OK;
         }
+        if (sn_same_but_case(own, name, strlen(name))) near = animation, near_count++;
         if (used < sizeof list)
             used += (size_t)snprintf(list + used, sizeof list - used, " '%s'", own);
     }
-    if (!name) return SINEW_OK;
+    if (near_count == 1) *clip = near;
+    if (!name || *clip) return SINEW_OK;
     return sn_gltf_fail(g, "has no clip '%s'; its clips are:%s", name, used ? list : " none");
 }
 

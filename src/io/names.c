@@ -26,6 +26,10 @@ static bool same(bool any_case, const char *known, const char *name, size_t leng
     return true;
 }
 
+bool sn_same_but_case(const char *known, const char *name, size_t length) {
+    return same(true, known, name, length);
+}
+
 static int find(const sn_names *names, const char *name, size_t length) {
     if (names->slot_count == 0) return -1;
     size_t mask = names->slot_count - 1;

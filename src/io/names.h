@@ -19,6 +19,8 @@ typedef struct sn_names {
 int sn_names_find(const sn_names *names, const char *name, size_t length);
 /* Index of a copy at the end of the list, also when the name was there; -1: no memory. */
 int sn_names_add(sn_names *names, const char *name, size_t length);
+/* Whether a name of that length is the known one, or differs from it in case alone. */
+bool sn_same_but_case(const char *known, const char *name, size_t length);
 void sn_names_release(sn_names *names);
 /* The list without the rest; the caller frees it and its names. */
 char **sn_names_take(sn_names *names);
