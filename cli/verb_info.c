@@ -60,8 +60,11 @@ static void say_rig(const cli_call *call, const sinew_rig *rig, json_t *entry) {
             const double *d = t->deltas + 3 * (size_t)k;
             largest = fmax(largest, sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
         }
-        cli_say(call, "    %-28s moves %d vertices by up to %.4g %s", t->name, t->count, largest,
-                kinds[t->kind]);
+        if (t->count == 0)
+            cli_say(call, "    %-28s moves nothing %s", t->name, kinds[t->kind]);
+        else
+            cli_say(call, "    %-28s moves %d vert%s by up to %.4g %s", t->name, t->count,
+                    t->count == 1 ? "ex" : "ices", largest, kinds[t->kind]);
         json_array_append_new(targets, json_pack("{s:s, s:i, s:f}", "name", t->name, "moved",
                                                  t->count, "largest", largest));
     }

@@ -71,8 +71,8 @@ static sinew_status add_clips(sn_gltf *g, sinew_contents *c) {
             if (json_is_number(last)) end = fmax(end, json_number_value(last));
         }
         char detail[120];
-        sn_print(detail, sizeof detail, "%.3g s, %d channels, %d of them weights", end, count,
-                 weights);
+        sn_print(detail, sizeof detail, "%.3g s, %d channel%s, %d of them weights", end, count,
+                 count == 1 ? "" : "s", weights);
         SN_TRY(add_text(c, SINEW_CONTENTS_KIND_CLIP, sn_json_string(clip, "name"), detail, true,
                         g->error));
     }
