@@ -104,11 +104,15 @@ static void *find_apart(void *user) {
     return NULL;
 }
 
-/* Abandoned threads must end before the library is unloaded. */
-__attribute__((destructor)) static void wait_for_all(void) {
+void sn_ordering_wait(void) {
     pthread_mutex_lock(&changes);
     while (running > 0) pthread_cond_wait(&changed, &changes);
     pthread_mutex_unlock(&changes);
+}
+
+/* Abandoned threads must end before the library is unloaded. */
+__attribute__((destructor)) static void wait_at_the_end(void) {
+    sn_ordering_wait();
 }
 
 /* ---- SIGTERM ----

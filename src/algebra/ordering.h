@@ -16,6 +16,11 @@ typedef enum sn_ordering_method {
 sinew_status sn_ordering_find(const sn_sparse *matrix, sn_ordering_method method, int *permutation,
                               int *counts, sinew_error *error);
 
+/* Waits for the orderings that cancelled calls left behind. Their threads own memory until they
+ * end.
+ */
+void sn_ordering_wait(void);
+
 /* Stores orderings so that the next process can reuse them. Only orderings that take long to
  * compute are stored. */
 typedef struct sn_ordering_keeper {

@@ -1,12 +1,16 @@
 /* Every allocation of each set-up fails once: the call reports it and leaves nothing behind. */
 #include "matrices.h"
 
+#include <limits.h>
+
 #include "algebra/box_qp.h"
 #include "algebra/cholesky.h"
 #include "algebra/dense.h"
 #include "algebra/eigen.h"
 #include "algebra/low_rank.h"
+#include "algebra/ordering.h"
 #include "algebra/pcg.h"
+#include "base/monitor.h"
 #include "groups.h"
 #include "sinew/memory.h"
 
@@ -95,8 +99,33 @@ static void every_failing_allocation_is_reported(void **state) {
     sn_sparse_destroy(grid), sn_sparse_destroy(columns);
 }
 
+static bool second_time(void *user) {
+    return ++*(int *)user > 1; /* not before the thread has started */
+}
+
+/* The thread that looks for an ordering goes on after its call was cancelled, and then cleans up.
+ */
+static void a_cancelled_ordering_gives_its_memory_back(void **state) {
+    (void)state;
+    sn_sparse *matrix = test_grid_matrix(28, 28, 28, 1, 1.0);
+    int *order = calloc(2 * (size_t)matrix->columns, sizeof *order);
+    sinew_error error;
+    int polls = 0;
+    const sinew_monitor cancels = {.cancelled = second_time, .user = &polls};
+    test_memory_limit(LONG_MAX);
+    const sinew_monitor *before = sn_monitor_enter(&cancels);
+    sinew_status status =
+        sn_ordering_find(matrix, SN_ORDERING_DISSECTION, order, order + matrix->columns, &error);
+    sn_monitor_leave(before);
+    assert_int_equal(test_memory_restore().living, 0);
+    assert_true(status == SINEW_CANCELLED || status == SINEW_OK); /* as fast as the thread was */
+    free(order);
+    sn_sparse_destroy(matrix);
+}
+
 int test_no_memory(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cancelled_ordering_gives_its_memory_back),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests_name("no memory", tests, NULL, NULL);
