@@ -48,7 +48,8 @@ SINEW_API sinew_status sinew_text_lock(const char *text, char **json, sinew_erro
  */
 SINEW_API const char *sinew_text_nearest(const char *word, int count, const char *const *names);
 /* Replaces everything that is not printable text on one line by '?', in place: control characters,
- * terminal escape sequences, line feeds, and bytes that are not UTF-8. */
+ * terminal escape sequences, line feeds, characters that show nothing or turn the direction of
+ * text, and bytes that are not UTF-8. */
 SINEW_API void sinew_text_make_printable(char *text);
 
 #ifdef __cplusplus

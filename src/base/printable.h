@@ -7,7 +7,9 @@
 
 /* Replaces with '?', in place, everything that is not printable single-line text: control
  * characters (and with them terminal escape sequences and line feeds), bidirectional control
- * characters, and bytes that are not valid UTF-8. Every message and log line passes through this,
+ * characters, characters that show nothing (zero-width ones, soft hyphens, tags), and bytes that
+ * are not valid UTF-8. Joiners and variation selectors stay where a script or an emoji needs them:
+ * right after a character whose shape they change. Every message and log line passes through this,
  * because names and keys in files can contain anything. */
 void sn_make_printable(char *text);
 /* Whether the text is valid UTF-8, as JSON requires. */

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -46,8 +47,17 @@ void sinew_set_misuse_handler(sinew_misuse_handler *handler, void *user) {
     misuse_user = user;
 }
 
+/* A long name in front must not push out what is wrong with it: the middle is left out. */
 static void fill(sinew_error *error, sinew_status status, const char *format, va_list arguments) {
-    sn_vprint(error->message, sizeof error->message, format, arguments);
+    char text[16 * sizeof error->message];
+    const size_t room = sizeof error->message, head = room / 2;
+    sn_vprint(text, sizeof text, format, arguments);
+    size_t length = strlen(text);
+    if (length < room)
+        memcpy(error->message, text, length + 1);
+    else
+        snprintf(error->message, room, "%.*s ... %s", (int)head, text,
+                 text + length - (room - head - 6));
     sn_make_printable(error->message);
     error->status = status;
 }
