@@ -20,8 +20,8 @@ SINEW_API sinew_status sinew_file_read(const char *path, char **bytes, size_t *s
  * devices written through, and nothing but a regular file is ever replaced. */
 SINEW_API sinew_status sinew_file_write(const char *path, const void *bytes, size_t size,
                                         sinew_error *error);
-/* The path from the root with all links followed; its last part need not exist. Release with
- * sinew_free; NULL: no memory. */
+/* The path from the root with all links followed. What does not exist of it is kept by name, and
+ * "NAME/.." removed. Release with sinew_free; NULL: no memory. */
 SINEW_API char *sinew_file_real_path(const char *path);
 
 /* Creates the folder and its parents; does nothing when it is there. */

@@ -13,22 +13,51 @@ static char *adopt(char *found) {
     return copy;
 }
 
+enum { LINKS_TO_NOTHING = 8 }; /* that are followed one after another */
+
+static char *real_by_parts(const char *path, int links);
+
+/* The path of a name in the folder, whose path is released. */
+static char *enter(char *folder, const char *name, int links) {
+    char *joined = sn_path_join(folder, name);
+    sn_free(folder);
+    char *whole = joined ? realpath(joined, NULL) : NULL;
+    if (!joined || (!whole && links == 0)) return joined;
+    char *target = whole ? adopt(whole) : sn_follow_links(joined);
+    bool link = !whole && target && strcmp(target, joined) != 0;
+    sn_free(joined);
+    if (!link) return target;
+    char *real = real_by_parts(target, links - 1);
+    sn_free(target);
+    return real;
+}
+
+/* The path of a file that need not exist. Links are followed as far as the path exists; the rest
+ * is kept by name, where ".." steps back over the name before it. */
+static char *real_by_parts(const char *path, int links) {
+    char *here = *path == '/' ? NULL : realpath(".", NULL);
+    char *real = here ? adopt(here) : sn_strdup(*path == '/' ? "/" : ".");
+    while (real && *path) {
+        size_t length = strcspn(path, "/");
+        char *name = sn_strndup(path, length);
+        path += length + (path[length] == '/');
+        if (!name) {
+            sn_free(real);
+            return NULL;
+        }
+        char *last = strrchr(real, '/');
+        if (!strcmp(name, "..") && last)
+            last[last == real] = '\0';
+        else if (*name && strcmp(name, ".") != 0)
+            real = enter(real, name, links);
+        sn_free(name);
+    }
+    return real;
+}
+
 char *sinew_file_real_path(const char *path) {
     char *whole = realpath(path, NULL);
-    if (whole) return adopt(whole);
-    /* The file does not exist yet, but its folder may. */
-    char *target = sn_follow_links(path);
-    if (!target) return NULL;
-    size_t length = strlen(target);
-    while (length > 1 && target[length - 1] == '/') target[--length] = '\0';
-    const char *name = sn_path_name(target);
-    char *folder = name == target ? sn_strdup(".") : sn_strndup(target, (size_t)(name - target));
-    char *real = folder ? realpath(folder, NULL) : NULL;
-    char *joined = folder ? sn_path_join(real ? real : folder, name) : NULL;
-    free(real);
-    sn_free(folder);
-    sn_free(target);
-    return joined;
+    return whole ? adopt(whole) : real_by_parts(path, LINKS_TO_NOTHING);
 }
 
 static void add(sn_file_plan *plan, const char *path, bool output) {

@@ -95,7 +95,21 @@ static void outputs_stay_inside_a_folder(void **state) {
                  {"rig/../x.pc2", false},
                  {"x.pc2", false},
                  {"rigged/x", false},
-                 {"rig/targets/x", true}};
+                 {"rig/targets/x", true},
+                 {"rig/none/x", true}, /* in a folder that does not exist */
+                 {"rig/none/deeper/x", true},
+                 {"rig/none/../x", true},
+                 {"rig/none/../../x", false},
+                 {"rig/none/../up/x", false}, /* a link to the folder above */
+                 {"rig/dangling", false},     /* links to a file outside that does not exist */
+                 {"rig/astray/x", false},     /* and to a folder */
+                 {"rig/loop/x", true}};       /* leads nowhere, and cannot be written */
+    unlink(in("rig/up")), unlink(in("rig/dangling")), unlink(in("rig/astray"));
+    unlink(in("rig/loop"));
+    assert_int_equal(symlink("..", in("rig/up")), 0);
+    assert_int_equal(symlink("../none", in("rig/dangling")), 0);
+    assert_int_equal(symlink("targets/../../none", in("rig/astray")), 0);
+    assert_int_equal(symlink("loop", in("rig/loop")), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sinew_file_plan *plan;
         assert_ok(sinew_file_plan_create(&plan, &error));
@@ -151,9 +165,10 @@ static char *searched(const char *name) {
 static void a_path_is_right_or_not_there(void **state) {
     (void)state;
     touch("deep");
-    char *(*const makers[])(const char *) = {sinew_file_real_path, searched};
-    const char *names[] = {in("deep"), "sh"};
-    for (int i = 0; i < 2; i++) {
+    char *(*const makers[])(const char *) = {sinew_file_real_path, searched, sinew_file_real_path,
+                                             sinew_file_real_path};
+    const char *names[] = {in("deep"), "sh", in("none/../deep/./none"), "none"};
+    for (int i = 0; i < 4; i++) {
         char *whole = makers[i](names[i]);
         assert_non_null(whole);
         int refused = 0;

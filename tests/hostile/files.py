@@ -110,6 +110,7 @@ def write_special(folder):
         "twice.json": '{"sinew": 1, "sinew": 1}',
         "regions.json": '{"r": [99999999]}',
         "words.json": '{"r": ["a"]}',
+        "invisible.csv": "time_s,jaw\u200bOpen\u00ad\U000e0041\n0,0\n1,1\n",
         "plain.txt": "hello\n",
         "noend": "hello\n",
         "buffer.gltf": '{"asset":{"version":"2.0"},"meshes":[{"primitives":[{"attributes":'
@@ -133,6 +134,14 @@ def write_special(folder):
     (folder / "large.json").write_text(scene % "1e400")
     (folder / "nan.json").write_text(scene % "NaN")
     (folder / "tail.json").write_text(scene % 2 + "garbage")
+    outputs = ', "outputs": {"frames": ["%s"]}}'
+    for name, path in (("missing", "none/x.pc2"), ("deeper", "none/at/all/x.pc2"),
+                       ("escapes", "none/../../x.pc2"), ("leaves", "self/../../x.pc2"),
+                       ("above", "self/above/x.pc2"), ("nowhere", "astray.pc2")):
+        (folder / f"{name}.json").write_text((scene % 2)[:-1] + outputs % path)
+    (folder / "self").symlink_to(".")
+    (folder / "above").symlink_to("..")
+    (folder / "astray.pc2").symlink_to("../nowhere/x.pc2")
     (folder / "forge.json").write_text((scene % 2)[:-1] + ', "a\\nsinew: fine": 1}')
     (folder / "claims.pc2").write_bytes(b"POINTCACHE2\0" + struct.pack(
         "<iiffi", 1, 0x7fffffff, 0, 1, 0x7fffffff))
