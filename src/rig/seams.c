@@ -64,12 +64,18 @@ static void keep_group(split *s, int begin, int end) {
     if (s->kept - from < 2) s->kept = from;
 }
 
+/* A mesh is in pieces of a few vertices after six or seven cuts. Only stairs of vertices that are
+ * closer than rounding take more, up to one cut, and one sort of all that are left, for each of
+ * them. */
+enum { MOST_CUTS = 24 };
+
 /* Cuts [begin, end) at gaps along one axis after the other, until three of them have none. Runs are
- * written to the front of the list, which never overtakes what is read. */
-static void cut(split *s, int begin, int end, int axis, int whole) {
+ * written to the front of the list, which never overtakes what is read. cuts: made so far. */
+static void cut(split *s, int begin, int end, int cuts, int whole) {
     static int (*const compare[3])(const void *, const void *) = {by_x, by_y, by_z};
     if (end - begin < 2) return;
-    if (whole == 3) {
+    int axis = cuts % 3;
+    if (whole == 3 || cuts == MOST_CUTS) {
         keep_group(s, begin, end);
         return;
     }
@@ -77,7 +83,7 @@ static void cut(split *s, int begin, int end, int axis, int whole) {
     for (int i = begin, stop; i < end; i = stop) {
         for (stop = i + 1; stop < end; stop++)
             if (s->list[stop].at[axis] - s->list[stop - 1].at[axis] > s->tolerance) break;
-        cut(s, i, stop, (axis + 1) % 3, stop - i == end - begin ? whole + 1 : 1);
+        cut(s, i, stop, cuts + 1, stop - i == end - begin ? whole + 1 : 1);
     }
 }
 

@@ -213,6 +213,42 @@ static void seams_report_that_memory_ran_out(void **state) {
     sinew_rig_destroy(cut);
 }
 
+/* Steps of 0.6 of the tolerance, laid so that a gap along one axis opens only when the vertex
+ * before has been cut off along another: cut by cut, one vertex leaves the rest, and n vertices
+ * would take n sorts and n calls inside each other. */
+static void stairs_of_close_vertices_cost_a_few_sorts(void **state) {
+    (void)state;
+    sinew_error error;
+    enum { STEPS = 60000, ALL = STEPS + 2 };
+    double *rest = malloc(3 * sizeof *rest * ALL), far = 1000;
+    int *triangles = malloc(3 * sizeof *triangles * STEPS);
+    double step = 0.6e-6 * far * sqrt(3);
+    for (int i = 0; i < STEPS; i++)
+        for (int axis = 0; axis < 3; axis++) {
+            int along = (i - axis + 3) / 3 - 1, rank = (i - axis + 3) % 3;
+            rest[3 * i + axis] = step * (rank == 0 ? 2 * along - 1 : 2 * (along + 1));
+        }
+    for (int k = 0; k < 6; k++) rest[3 * STEPS + k] = far;
+    for (int i = 0; i < STEPS; i++)
+        for (int c = 0; c < 3; c++) triangles[3 * i + c] = i + c;
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    sn_seams *seams;
+    assert_ok(sinew_mesh_create(ALL, rest, STEPS, NULL, triangles, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sn_seams_create_rig(rig, &seams, &error));
+    assert_non_null(seams);
+    assert_int_equal(sn_seams_root(seams, ALL - 1), ALL - 2); /* two at one place, far away */
+    for (int i = 0; i < seams->count; i++) {
+        int v = seams->copies[i], root = sn_seams_root(seams, v);
+        assert_true(root < v);
+        assert_true(sn_length(sn_sub(sn_at(rest, v), sn_at(rest, root))) < 4 * step);
+    }
+    sn_seams_destroy(seams);
+    sinew_rig_destroy(rig);
+    free(rest), free(triangles);
+}
+
 int test_seams(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tube_in_pieces_bends_as_the_whole_one),
@@ -220,6 +256,7 @@ int test_seams(void) {
         cmocka_unit_test(parts_that_a_pose_moves_apart_are_not_joined),
         cmocka_unit_test(triangles_between_copies_are_left_out),
         cmocka_unit_test(seams_report_that_memory_ran_out),
+        cmocka_unit_test(stairs_of_close_vertices_cost_a_few_sorts),
     };
     return cmocka_run_group_tests_name("seams", tests, NULL, NULL);
 }
