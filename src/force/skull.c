@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/parallel.h"
 #include "base/status.h"
 #include "base/vec3.h"
@@ -102,9 +103,11 @@ static sinew_status spread_thickness(const sn_skin *skin, double *thickness, sin
     double *path = SN_NEW(double, skin->vertex_count);
     if (!path) return sn_no_memory(error);
     for (int v = 0; v < skin->vertex_count; v++) path[v] = thickness[v] < 0 ? INFINITY : 0;
-    for (bool changed = true; changed;) {
+    sinew_status status = SINEW_OK;
+    for (bool changed = true; changed && status == SINEW_OK;) {
         changed = false;
-        for (int i = 0; i < 2 * skin->edge_count; i++) {
+        status = sn_check_interrupt(error); /* a strip of n vertices can take n rounds */
+        for (int i = 0; status == SINEW_OK && i < 2 * skin->edge_count; i++) {
             int e = i / 2, from = skin->edges[2 * (size_t)e + (size_t)(i % 2)];
             int to = skin->edges[2 * (size_t)e + (size_t)(1 - i % 2)];
             double length = path[from] + skin->length[e];
@@ -113,7 +116,7 @@ static sinew_status spread_thickness(const sn_skin *skin, double *thickness, sin
         }
     }
     sn_free(path);
-    return SINEW_OK;
+    return status;
 }
 
 /* s->vertices and s->thickness. */
@@ -122,19 +125,20 @@ static sinew_status find_cover(sn_skull *s, const sn_skin *skin, const bool *bon
     double *thickness = SN_NEW(double, skin->vertex_count), distance, above;
     if (!thickness) return sn_no_memory(error);
     sn_vec3 out;
-    for (int v = 0; v < skin->vertex_count; v++) {
+    sinew_status status = SINEW_OK;
+    for (int v = 0; status == SINEW_OK && v < skin->vertex_count; v++) {
+        status = sn_check_interrupt(error);
         thickness[v] = -1;
         if (!bone[v] && outer[v] &&
             measure(s, skin->rest + 3 * (size_t)v, &distance, &out, &above) && distance > 0 &&
             above == 1)
             thickness[v] = distance, s->covered++;
     }
-    sinew_status status = s->covered > 0
-                              ? spread_thickness(skin, thickness, error)
-                              : sn_fail(error, SINEW_BAD_INPUT,
-                                        "skull: no skin lies above it within %g%% of the "
-                                        "bounding-box diagonal",
-                                        100 * DEEP);
+    if (status == SINEW_OK && s->covered == 0)
+        status = sn_fail(error, SINEW_BAD_INPUT,
+                         "skull: no skin lies above it within %g%% of the bounding-box diagonal",
+                         100 * DEEP);
+    if (status == SINEW_OK) status = spread_thickness(skin, thickness, error);
     for (int v = 0; status == SINEW_OK && v < skin->vertex_count; v++)
         if (thickness[v] > 0 && !bone[v] && outer[v] && !skin->fixed[v])
             s->thickness[s->count] = thickness[v], s->vertices[s->count++] = v;
