@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/inline.h"
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/parallel.h"
@@ -201,9 +202,9 @@ static inline int first_at_least(const sn_sparse *matrix, int j, int bound) {
  * so the result does not depend on how threads split the rows. For a symmetric matrix the terms
  * left of the diagonal come from the stored row, the others from the stored column of the same
  * index. */
-static inline __attribute__((always_inline)) void
-multiply_rows_of(const sn_sparse *matrix, const int vectors, const double *restrict x,
-                 double *restrict y, int begin, int end) {
+SN_ALWAYS_INLINE void multiply_rows_of(const sn_sparse *matrix, const int vectors,
+                                       const double *restrict x, double *restrict y, int begin,
+                                       int end) {
     if (begin == end) return;
     size_t v = (size_t)vectors;
     memset(y + v * (size_t)begin, 0, v * (size_t)(end - begin) * sizeof *y);

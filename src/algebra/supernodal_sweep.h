@@ -13,11 +13,9 @@ typedef REAL NAME(vector) __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef REAL NAME(four)
     __attribute__((vector_size(4 * sizeof(REAL)), may_alias, aligned(sizeof(REAL))));
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
 /* The factor is read once forward and once backward, each time sequentially. Prefetched this far
  * ahead, it arrives while earlier panels are being processed. */
-ALWAYS_INLINE void NAME(fetch)(const REAL *at, const int count) {
+SN_ALWAYS_INLINE void NAME(fetch)(const REAL *at, const int count) {
     for (int line = 0; line < count * (int)sizeof(REAL); line += 64)
         __builtin_prefetch((const char *)at + line);
 }
@@ -25,8 +23,8 @@ ALWAYS_INLINE void NAME(fetch)(const REAL *at, const int count) {
 /* Forward, one panel: y = (triangle)^-1 t, t -= rest y. Returns the next panel. The vectors start
  * at a multiple of LANES, so some of their first rows lie in the panel itself: the factor is zero
  * there, and y is stored afterwards. */
-ALWAYS_INLINE const REAL *NAME(forward_panel)(const REAL *v, int j, int end, int stride, REAL *t,
-                                              const int w, const int sides) {
+SN_ALWAYS_INLINE const REAL *NAME(forward_panel)(const REAL *v, int j, int end, int stride, REAL *t,
+                                                 const int w, const int sides) {
     REAL y[PANEL_SIDES][PANEL];
     for (int q = 0; q < sides; q++)
         for (int c = 0; c < w; c++) {
@@ -51,14 +49,14 @@ ALWAYS_INLINE const REAL *NAME(forward_panel)(const REAL *v, int j, int end, int
 }
 
 /* Four lanes: those of a short vector, or the sums of both halves of a long one. */
-ALWAYS_INLINE NAME(four) NAME(fold)(NAME(vector) a) {
+SN_ALWAYS_INLINE NAME(four) NAME(fold)(NAME(vector) a) {
     NAME(four) low = __builtin_shufflevector(a, a, 0, 1, 2, 3);
     if (NAME(WIDTH) > 4) low += __builtin_shufflevector(a, a, 4, 5, 6, 7);
     return low;
 }
 
 /* Sums of the lanes of four vectors, always in the same order. */
-ALWAYS_INLINE NAME(four) NAME(add_lanes)(const NAME(vector) * s) {
+SN_ALWAYS_INLINE NAME(four) NAME(add_lanes)(const NAME(vector) * s) {
     NAME(four) m[4];
     for (int c = 0; c < 4; c++) m[c] = NAME(fold)(s[c]);
     NAME(four)
@@ -72,8 +70,8 @@ ALWAYS_INLINE NAME(four) NAME(add_lanes)(const NAME(vector) * s) {
 }
 
 /* Backward, one panel: y = (triangle)^-T (t - rest^T t), from the last rows to the first. */
-ALWAYS_INLINE void NAME(backward_panel)(const REAL *v, int j, int end, int stride, REAL *t,
-                                        const int w, const int sides) {
+SN_ALWAYS_INLINE void NAME(backward_panel)(const REAL *v, int j, int end, int stride, REAL *t,
+                                           const int w, const int sides) {
     NAME(vector) s[PANEL_SIDES][PANEL] = {{{0}}};
     int first = (j + w) / LANES * LANES;
     const NAME(vector) *a = (const NAME(vector) *)(v + TRIANGLE) + (end - first) / NAME(WIDTH) * w;
@@ -100,15 +98,15 @@ ALWAYS_INLINE void NAME(backward_panel)(const REAL *v, int j, int end, int strid
 
 /* If there are more sides than fit in registers, they pass over the panel again while it is in L1
  * cache. */
-ALWAYS_INLINE const REAL *NAME(forward_sides)(const REAL *v, int j, int end, int stride, REAL *t,
-                                              const int w, const int sides) {
+SN_ALWAYS_INLINE const REAL *NAME(forward_sides)(const REAL *v, int j, int end, int stride, REAL *t,
+                                                 const int w, const int sides) {
     if (sides <= PANEL_SIDES) return NAME(forward_panel)(v, j, end, stride, t, w, sides);
     NAME(forward_panel)(v, j, end, stride, t, w, PANEL_SIDES);
     return NAME(forward_panel)(v, j, end, stride, t + PANEL_SIDES * stride, w, sides - PANEL_SIDES);
 }
 
-ALWAYS_INLINE void NAME(backward_sides)(const REAL *v, int j, int end, int stride, REAL *t,
-                                        const int w, const int sides) {
+SN_ALWAYS_INLINE void NAME(backward_sides)(const REAL *v, int j, int end, int stride, REAL *t,
+                                           const int w, const int sides) {
     if (sides <= PANEL_SIDES) {
         NAME(backward_panel)(v, j, end, stride, t, w, sides);
     } else {
@@ -118,7 +116,7 @@ ALWAYS_INLINE void NAME(backward_sides)(const REAL *v, int j, int end, int strid
 }
 
 /* Transposes rows and columns. */
-ALWAYS_INLINE void NAME(transpose)(NAME(four) m[4]) {
+SN_ALWAYS_INLINE void NAME(transpose)(NAME(four) m[4]) {
     NAME(four) a = __builtin_shufflevector(m[0], m[1], 0, 4, 1, 5);
     NAME(four) b = __builtin_shufflevector(m[2], m[3], 0, 4, 1, 5);
     NAME(four) c = __builtin_shufflevector(m[0], m[1], 2, 6, 3, 7);
@@ -130,7 +128,7 @@ ALWAYS_INLINE void NAME(transpose)(NAME(four) m[4]) {
 }
 
 /* Row i of the supernode's part of x: one of its own rows, or one below it. */
-ALWAYS_INLINE REAL *NAME(row_at)(REAL *x, const int *row, int i, const int sides) {
+SN_ALWAYS_INLINE REAL *NAME(row_at)(REAL *x, const int *row, int i, const int sides) {
     return x + (size_t)(row ? row[i] : i) * (size_t)sn_supernodal_row_length(sides);
 }
 
@@ -143,8 +141,8 @@ typedef struct NAME(source) {
 
 /* t := `count` rows of x, those listed in `row` or (if NULL) the first ones, plus those of `more`
  * if it is not NULL. */
-ALWAYS_INLINE void NAME(take)(REAL *x, const int *row, const NAME(source) * more, int count,
-                              REAL *t, int stride, const int sides) {
+SN_ALWAYS_INLINE void NAME(take)(REAL *x, const int *row, const NAME(source) * more, int count,
+                                 REAL *t, int stride, const int sides) {
     int i = 0;
     for (; sn_supernodal_row_length(sides) == 4 && i + 4 <= count; i += 4) {
         NAME(four) m[4];
@@ -167,8 +165,8 @@ ALWAYS_INLINE void NAME(take)(REAL *x, const int *row, const NAME(source) * more
 }
 
 /* The backward sweep: writes the rows of t to x, or (add) adds them. */
-ALWAYS_INLINE void NAME(give)(REAL *x, const int *row, int count, const REAL *t, int stride,
-                              const bool add, const int sides) {
+SN_ALWAYS_INLINE void NAME(give)(REAL *x, const int *row, int count, const REAL *t, int stride,
+                                 const bool add, const int sides) {
     int i = 0;
     for (; sn_supernodal_row_length(sides) == 4 && i + 4 <= count; i += 4) {
         NAME(four) m[4] = {{0}};
@@ -187,9 +185,9 @@ ALWAYS_INLINE void NAME(give)(REAL *x, const int *row, int count, const REAL *t,
         }
 }
 
-ALWAYS_INLINE void NAME(forward)(const sn_supernodal *pattern, const sn_supernode *node,
-                                 const REAL *values, const REAL *b, int b_stride, REAL *x, REAL *t,
-                                 int stride, const int sides) {
+SN_ALWAYS_INLINE void NAME(forward)(const sn_supernodal *pattern, const sn_supernode *node,
+                                    const REAL *values, const REAL *b, int b_stride, REAL *x,
+                                    REAL *t, int stride, const int sides) {
     int width = node->width, rows = width + node->below, end = (int)round_up((size_t)rows);
     const int *row = pattern->row + node->rows;
     REAL *own = x + (size_t)node->first * (size_t)sn_supernodal_row_length(sides);
@@ -208,9 +206,9 @@ ALWAYS_INLINE void NAME(forward)(const sn_supernodal *pattern, const sn_supernod
     NAME(give)(x, row, node->below, t + width, stride, true, sides);
 }
 
-ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_supernode *node,
-                                  const REAL *values, REAL *x, REAL *t, int stride,
-                                  const int sides) {
+SN_ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_supernode *node,
+                                     const REAL *values, REAL *x, REAL *t, int stride,
+                                     const int sides) {
     int width = node->width, rows = width + node->below, end = (int)round_up((size_t)rows);
     const int *row = pattern->row + node->rows;
     REAL *own = x + (size_t)node->first * (size_t)sn_supernodal_row_length(sides);
@@ -242,8 +240,8 @@ typedef struct NAME(sweep) {
 
 /* A task loads its unknowns from b, and stores them to out after both sweeps over it: no other task
  * waits for that. */
-ALWAYS_INLINE void NAME(walk_up)(const NAME(sweep) * s, const sn_supernodal_task *task,
-                                 const int sides) {
+SN_ALWAYS_INLINE void NAME(walk_up)(const NAME(sweep) * s, const sn_supernodal_task *task,
+                                    const int sides) {
     const sn_supernodal *pattern = s->pattern;
     REAL *t = s->scratch + task->scratch * (size_t)sides;
     const int length = sn_supernodal_row_length(sides);
@@ -255,8 +253,8 @@ ALWAYS_INLINE void NAME(walk_up)(const NAME(sweep) * s, const sn_supernodal_task
     }
 }
 
-ALWAYS_INLINE void NAME(walk_down)(const NAME(sweep) * s, const sn_supernodal_task *task,
-                                   const int sides) {
+SN_ALWAYS_INLINE void NAME(walk_down)(const NAME(sweep) * s, const sn_supernodal_task *task,
+                                      const int sides) {
     const sn_supernodal *pattern = s->pattern;
     REAL *t = s->scratch + task->scratch * (size_t)sides;
     for (int e = task->copies_begin; e < task->copies_end; e++)
@@ -340,5 +338,3 @@ void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values,
     sn_parallel_for_weighted(pattern->tasks, 1, work, NAME(run_down), &s);
     restore_tiny(rounding);
 }
-
-#undef ALWAYS_INLINE

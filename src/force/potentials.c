@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/inline.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/vec3.h"
@@ -190,10 +191,8 @@ typedef float thin
 typedef double point __attribute__((vector_size(4 * sizeof(double)), may_alias, aligned(8)));
 typedef double pair __attribute__((vector_size(2 * sizeof(double)), may_alias, aligned(8)));
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
 /* One instruction where the compiler would make four. */
-ALWAYS_INLINE lanes widen(thin a) {
+SN_ALWAYS_INLINE lanes widen(thin a) {
 #ifdef __AVX__
     return (lanes)_mm256_cvtps_pd((__m128)a);
 #else
@@ -201,18 +200,18 @@ ALWAYS_INLINE lanes widen(thin a) {
 #endif
 }
 
-ALWAYS_INLINE lanes larger(lanes a, double b) {
+SN_ALWAYS_INLINE lanes larger(lanes a, double b) {
     for (int i = 0; i < SN_RING_LANES; i++) a[i] = a[i] > b ? a[i] : b;
     return a;
 }
 
-ALWAYS_INLINE lanes smaller(lanes a, double b) {
+SN_ALWAYS_INLINE lanes smaller(lanes a, double b) {
     for (int i = 0; i < SN_RING_LANES; i++) a[i] = a[i] < b ? a[i] : b;
     return a;
 }
 
 /* The coordinates of four vertices, of 4 numbers each, side by side. */
-ALWAYS_INLINE void gather(const double *x, const int *v, lanes at[3]) {
+SN_ALWAYS_INLINE void gather(const double *x, const int *v, lanes at[3]) {
     const point *at_vertex = (const point *)x;
     lanes a = at_vertex[v[0]], b = at_vertex[v[1]], c = at_vertex[v[2]], d = at_vertex[v[3]];
     lanes ab = __builtin_shufflevector(a, b, 0, 4, 2, 6);
@@ -225,7 +224,7 @@ ALWAYS_INLINE void gather(const double *x, const int *v, lanes at[3]) {
 }
 
 /* The way back: four points from their coordinates side by side. */
-ALWAYS_INLINE void separate(const lanes at[3], point points[SN_RING_LANES]) {
+SN_ALWAYS_INLINE void separate(const lanes at[3], point points[SN_RING_LANES]) {
     lanes none = {0};
     lanes ac = __builtin_shufflevector(at[0], at[1], 0, 4, 2, 6);
     lanes bd = __builtin_shufflevector(at[0], at[1], 1, 5, 3, 7);
@@ -238,7 +237,7 @@ ALWAYS_INLINE void separate(const lanes at[3], point points[SN_RING_LANES]) {
 }
 
 /* forces += at, for the first `count` vertices v */
-ALWAYS_INLINE void add_to(double *forces, const int *v, int count, const lanes at[3]) {
+SN_ALWAYS_INLINE void add_to(double *forces, const int *v, int count, const lanes at[3]) {
     point points[SN_RING_LANES];
     separate(at, points);
     for (int i = 0; i < SN_RING_LANES && i < count; i++) {
@@ -250,7 +249,7 @@ ALWAYS_INLINE void add_to(double *forces, const int *v, int count, const lanes a
 
 /* 1 / sqrt(a) for a in the range of a float: from a guess y the series of (a y^2)^-1/2 at 1. With a
  * guess of 14 bits three terms leave 1e-16. */
-ALWAYS_INLINE lanes inverse_root(lanes a) {
+SN_ALWAYS_INLINE lanes inverse_root(lanes a) {
 #ifdef __AVX512VL__
     lanes y = (lanes)_mm256_rsqrt14_pd((__m256d)a);
 #else
@@ -265,7 +264,7 @@ ALWAYS_INLINE lanes inverse_root(lanes a) {
 
 /* Rest length over length, from their squares; over_square: 1 / diagonal^2. Edges shorter than 1e-9
  * of the diagonal have no direction; what comes out for them is finite. */
-ALWAYS_INLINE lanes length_ratio(lanes square, lanes rest, double over_square) {
+SN_ALWAYS_INLINE lanes length_ratio(lanes square, lanes rest, double over_square) {
     lanes scaled = rest * over_square;
     return scaled * inverse_root(larger(square * over_square * scaled, 1e-36));
 }
@@ -284,9 +283,9 @@ typedef struct ring_entry {
 
 /* Lane i of the group: S = sum w e e0^T with half of sum w (|e|^2 + |e0|^2), sum w e; the forces of
  * place and edges are added to `forces` (may be NULL). */
-ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group, int i,
-                             const bool stretches, const bool bends, const bool mapped,
-                             ring_sums *sums, double *forces) {
+SN_ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group, int i,
+                                const bool stretches, const bool bends, const bool mapped,
+                                ring_sums *sums, double *forces) {
     const sn_rings *r = &p->rings;
     const int *self = r->vertex + group * SN_RING_LANES;
     double over_square = 1 / (p->skin->diagonal * p->skin->diagonal);
@@ -333,9 +332,9 @@ ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group,
 /* Place and stretch of the batch that starts with group `first`, added to forces (may be NULL); and
  * its bending before it is shared with the neighbors, g_v = k_v / A_v (R_v c_v - (L x)_v / A_v),
  * into bend, 4 per vertex. */
-ALWAYS_INLINE void strain_batch(const sn_potentials *p, const double *x, int first,
-                                const bool stretches, const bool bends, const bool mapped,
-                                double *forces, double *bend) {
+SN_ALWAYS_INLINE void strain_batch(const sn_potentials *p, const double *x, int first,
+                                   const bool stretches, const bool bends, const bool mapped,
+                                   double *forces, double *bend) {
     int n = p->skin->vertex_count, groups = p->rings.group_count - first;
     if (groups > SN_RING_BATCH / SN_RING_LANES) groups = SN_RING_BATCH / SN_RING_LANES;
     ring_sums sums __attribute__((aligned(64)));

@@ -5,12 +5,12 @@
 
 #include <stdbool.h>
 
+#include "base/inline.h"
+
 /* Four vectors at a time: one is divided while the others wait. */
 enum { LANES = SN_RING_LANES, VECTORS = 4 };
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), may_alias));
 typedef long long lane_bits __attribute__((vector_size(LANES * sizeof(double))));
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* From 40% above the root Newton's method reaches rounding in six steps. */
 enum { NEWTON_STEPS = 8 };
@@ -19,24 +19,24 @@ enum { NEWTON_STEPS = 8 };
 /* Of l^3: below it the points are on a line. */
 #define LEAST_SPREAD 1e-9
 
-ALWAYS_INLINE lanes where(lane_bits which, lanes value) {
+SN_ALWAYS_INLINE lanes where(lane_bits which, lanes value) {
     return (lanes)((lane_bits)value & which);
 }
 
-ALWAYS_INLINE lanes dot(lanes a, lanes b, lanes c, const lanes v[3]) {
+SN_ALWAYS_INLINE lanes dot(lanes a, lanes b, lanes c, const lanes v[3]) {
     return a * v[0] + b * v[1] + c * v[2];
 }
 
 /* m[3 a + b] are the entries of S over `bound`. */
-ALWAYS_INLINE void load(const double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH],
-                        int first, lanes m[9]) {
+SN_ALWAYS_INLINE void load(const double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH],
+                           int first, lanes m[9]) {
     lanes size = *(const lanes *)(bound + first);
     lane_bits any = size > 1e-300;
     lanes scale = where(any, 1 / (size + where(~any, (lanes){0} + 1)));
     for (int k = 0; k < 9; k++) m[k] = *(const lanes *)(S[k] + first) * scale;
 }
 
-ALWAYS_INLINE void find_cofactors(const lanes m[9], lanes cof[9]) {
+SN_ALWAYS_INLINE void find_cofactors(const lanes m[9], lanes cof[9]) {
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++) {
             int p = 3 * ((a + 1) % 3), q = 3 * ((a + 2) % 3), r = (b + 1) % 3, s = (b + 2) % 3;
@@ -49,7 +49,7 @@ typedef struct quartic {
     lanes f, d, e;
 } quartic;
 
-ALWAYS_INLINE quartic find_quartic(const lanes m[9]) {
+SN_ALWAYS_INLINE quartic find_quartic(const lanes m[9]) {
     lanes cof[9], f = {0}, c = {0};
     find_cofactors(m, cof);
     for (int k = 0; k < 9; k++) f += m[k] * m[k], c += cof[k] * cof[k];
@@ -58,7 +58,7 @@ ALWAYS_INLINE quartic find_quartic(const lanes m[9]) {
 }
 
 /* Largest roots, from l = 1 downwards. */
-ALWAYS_INLINE void find_roots(const quartic *of, lanes *root, const int vectors) {
+SN_ALWAYS_INLINE void find_roots(const quartic *of, lanes *root, const int vectors) {
     for (int i = 0; i < vectors; i++) root[i] = (lanes){0} + 1;
     for (int step = 0; step < NEWTON_STEPS; step++) {
         lane_bits moving = {0};
@@ -78,8 +78,8 @@ ALWAYS_INLINE void find_roots(const quartic *of, lanes *root, const int vectors)
 }
 
 /* out = R v = ((l^2 + f) S v + 2 l cof S v - 2 S S^T S v) / (l^3 - f l - 2 d) */
-ALWAYS_INLINE void apply(const lanes m[9], const quartic *of, lanes l, const lanes v[3],
-                         lanes out[3]) {
+SN_ALWAYS_INLINE void apply(const lanes m[9], const quartic *of, lanes l, const lanes v[3],
+                            lanes out[3]) {
     lanes cof[9], once[3], back[3];
     find_cofactors(m, cof);
     for (int a = 0; a < 3; a++) once[a] = dot(m[3 * a], m[3 * a + 1], m[3 * a + 2], v);
@@ -95,8 +95,8 @@ ALWAYS_INLINE void apply(const lanes m[9], const quartic *of, lanes l, const lan
     }
 }
 
-ALWAYS_INLINE void turn(const double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH],
-                        int first, const int vectors, double v[3][SN_RING_BATCH]) {
+SN_ALWAYS_INLINE void turn(const double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH],
+                           int first, const int vectors, double v[3][SN_RING_BATCH]) {
     lanes m[VECTORS][9], root[VECTORS];
     quartic of[VECTORS];
     for (int i = 0; i < vectors; i++) {

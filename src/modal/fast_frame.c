@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/inline.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "modal/fast.h"
@@ -12,8 +13,6 @@
 
 typedef float lanes __attribute__((vector_size(SN_FAST_LANES * sizeof(float)), may_alias));
 typedef float four __attribute__((vector_size(4 * sizeof(float)), aligned(4), may_alias));
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
     ROWS = 512,                                 /* of a displacement, summed at a time */
@@ -153,7 +152,7 @@ void sn_fast_still(const sn_fast *fast, int vertex_count, const bool *moves, con
 
 /* ---- one block ---------------------------------------------------------------------------- */
 
-INLINE bool any_above(lanes x, float limit) {
+SN_ALWAYS_INLINE bool any_above(lanes x, float limit) {
     typedef long long halves __attribute__((vector_size(sizeof(lanes)), may_alias));
     halves above = (halves)(x > limit);
     long long any = 0;
@@ -164,7 +163,7 @@ INLINE bool any_above(lanes x, float limit) {
 /* The unit quaternion of a rotation vector, up to its sign: (cos x, sin x / |w| w), x = |w|/2.
  * Both are series in s = x^2: polynomials are exact to rounding up to x = pi/2, without a root.
  * Beyond, x = k pi + r with |r| <= pi/2 changes the sign only; sin x / |w| is then sin r / |w|. */
-INLINE void exponential(const lanes w[3], lanes q[4]) {
+SN_ALWAYS_INLINE void exponential(const lanes w[3], lanes q[4]) {
     static const float QUARTER_TURN = 2.4674f; /* (pi/2)^2 */
     lanes s = 0.25f * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]), factor = {0};
     factor += 0.5f;
@@ -191,7 +190,7 @@ INLINE void exponential(const lanes w[3], lanes q[4]) {
 }
 
 /* exp(w) exp(q) as a matrix. */
-INLINE void rotation(const lanes w[3], const lanes q[3], lanes R[9]) {
+SN_ALWAYS_INLINE void rotation(const lanes w[3], const lanes q[3], lanes R[9]) {
     lanes a[4], b[4];
     exponential(w, a);
     exponential(q, b);
@@ -207,7 +206,7 @@ INLINE void rotation(const lanes w[3], const lanes q[3], lanes R[9]) {
 #define SHUFFLE __builtin_shufflevector
 
 /* x, y, z of one corner of each element, from vertices x y z 0. */
-INLINE void fetch(const float *vertices, const uint16_t *corner, lanes out[3]) {
+SN_ALWAYS_INLINE void fetch(const float *vertices, const uint16_t *corner, lanes out[3]) {
     four a[SN_FAST_LANES];
     for (int l = 0; l < SN_FAST_LANES; l++)
         a[l] = *(const four *)((const char *)vertices + corner[l]);
@@ -223,7 +222,7 @@ INLINE void fetch(const float *vertices, const uint16_t *corner, lanes out[3]) {
 }
 
 /* The reverse: x, y, z are added to the corner's vertex, element by element. */
-INLINE void add(const lanes in[3], const uint16_t *corner, float *vertices) {
+SN_ALWAYS_INLINE void add(const lanes in[3], const uint16_t *corner, float *vertices) {
     const lanes none = {0};
     lanes xy01 = SHUFFLE(in[0], in[1], 0, 8, 1, 9, 4, 12, 5, 13);
     lanes xy23 = SHUFFLE(in[0], in[1], 2, 10, 3, 11, 6, 14, 7, 15);
@@ -248,9 +247,9 @@ typedef struct residuals {
 /* c = (w, q, 1 + S) of one block: residuals and gradient of the displacement. On triangles the
  * normal turns with the surface: H - (H^T n) n^T, as in modal/field.c. `rates` (may be NULL): w
  * without residuals. `count`: corners of an element. */
-INLINE void coordinates(const int count, const lanes *g, const uint16_t *corners, const float *u,
-                        const residuals *residual, size_t block, lanes *rates,
-                        lanes c[SN_RS_SIZE]) {
+SN_ALWAYS_INLINE void coordinates(const int count, const lanes *g, const uint16_t *corners,
+                                  const float *u, const residuals *residual, size_t block,
+                                  lanes *rates, lanes c[SN_RS_SIZE]) {
     lanes origin[3], edge[3][3], h[9];
     fetch(u, corners, origin);
     for (int k = 0; k < count - 1; k++) {
@@ -280,9 +279,9 @@ INLINE void coordinates(const int count, const lanes *g, const uint16_t *corners
 }
 
 /* |e| F g of the corners, added to the chunk's vertices. */
-INLINE void add_forces(const int count, const lanes *weight, const lanes *g,
-                       const uint16_t *corners, const lanes c[SN_RS_SIZE], lanes *rotations,
-                       float *forces) {
+SN_ALWAYS_INLINE void add_forces(const int count, const lanes *weight, const lanes *g,
+                                 const uint16_t *corners, const lanes c[SN_RS_SIZE],
+                                 lanes *rotations, float *forces) {
     lanes R[9], F[9], out[3][3], origin[3];
     rotation(c, c + 3, R);
     if (rotations) memcpy(rotations, R, sizeof R);
@@ -305,9 +304,9 @@ INLINE void add_forces(const int count, const lanes *weight, const lanes *g,
 }
 
 /* Forces of a chunk's elements on its vertices, in 2 x 16 bytes a vertex that stay in the cache. */
-INLINE void run_elements(const int count, const sn_fast *fast, const sn_fast_chunk *chunk,
-                         const residuals *residual, const float *u, sn_fast_state *state,
-                         float *forces) {
+SN_ALWAYS_INLINE void run_elements(const int count, const sn_fast *fast, const sn_fast_chunk *chunk,
+                                   const residuals *residual, const float *u, sn_fast_state *state,
+                                   float *forces) {
     for (int b = 0; b < chunk->block_count; b++) {
         size_t block = (size_t)(chunk->first_block + b);
         const lanes *g = (const lanes *)fast->gradients + 9 * block;
@@ -335,7 +334,8 @@ static void run_chunk(const sn_fast *fast, const sn_fast_chunk *chunk, const res
 }
 
 /* The mean rate around each half of a block. */
-INLINE void mean_rates(const sn_fast_links *links, size_t block, const float *rates, lanes w[3]) {
+SN_ALWAYS_INLINE void mean_rates(const sn_fast_links *links, size_t block, const float *rates,
+                                 lanes w[3]) {
     for (int l = 0; l < SN_FAST_LANES; l++) {
         size_t half = SN_FAST_LANES * block + (size_t)l;
         float sum[3] = {0, 0, 0};
