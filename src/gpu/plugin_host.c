@@ -8,21 +8,24 @@
 #include "gpu/plugin.h"
 
 struct sn_gpu_device {
-    const char *failed; /* set by the test: see SN_GPU_FAIL */
+    int calls; /* since it was opened */
 };
 
 const sn_gpu_plugin_table *sn_gpu_plugin(void);
 
 enum { BLOCKS = 3 }; /* enough for neighbors on both sides */
 
-/* SINEW_GPU_FAIL=what makes that call fail, for tests of what happens then. */
-static const char *wanted_failure(const char *what) {
+/* SINEW_GPU_FAIL makes calls of that name fail, or the call of that number, for tests of what
+ * happens then. */
+static const char *wanted_failure(sn_gpu_device *device, const char *what) {
     const char *asked = getenv("SINEW_GPU_FAIL");
-    return asked && strcmp(asked, what) == 0 ? "failed as the test asked" : NULL;
+    int number = device ? ++device->calls : 0;
+    bool now = asked && (strcmp(asked, what) == 0 || (device && atoi(asked) == number));
+    return now ? "failed as the test asked" : NULL;
 }
 
 static const char *open_device(sn_gpu_device **device, sn_gpu_properties *properties) {
-    const char *failure = wanted_failure("open");
+    const char *failure = wanted_failure(NULL, "open");
     if (failure) return failure;
     *device = calloc(1, sizeof **device);
     if (!*device) return "out of memory";
@@ -39,8 +42,7 @@ static void close_device(sn_gpu_device *device) {
 }
 
 static const char *alloc(sn_gpu_device *device, size_t bytes, void **memory) {
-    (void)device;
-    const char *failure = wanted_failure("memory");
+    const char *failure = wanted_failure(device, "memory");
     if (failure) return "out of device memory";
     size_t size = (bytes + 63) / 64 * 64;
     *memory = aligned_alloc(64, size ? size : 64);
@@ -61,15 +63,13 @@ static const char *alloc_host(sn_gpu_device *device, size_t bytes, void **host, 
 }
 
 static const char *copy(sn_gpu_device *device, void *to, const void *from, size_t bytes) {
-    (void)device;
-    if (bytes) memcpy(to, from, bytes);
-    return NULL;
+    memcpy(to, from, bytes);
+    return wanted_failure(device, "copy");
 }
 
 static const char *clear(sn_gpu_device *device, void *memory, size_t bytes) {
-    (void)device;
-    if (bytes) memset(memory, 0, bytes);
-    return NULL;
+    memset(memory, 0, bytes);
+    return wanted_failure(device, "clear");
 }
 
 static void run_rotation(const sn_rotation_launch *launch, sn_grid *g) {
@@ -117,8 +117,7 @@ static void run_linear(const sn_linear_launch *launch) {
 
 static const char *launch(sn_gpu_device *device, sn_gpu_kernel kernel, const void *parameters,
                           int groups, int blocks, size_t shared) {
-    (void)device;
-    const char *failure = wanted_failure("launch");
+    const char *failure = wanted_failure(device, "launch");
     if (failure) return failure;
     if (kernel == SN_GPU_KERNEL_BATCH) shared = SN_BATCH_SHARED(1);
     shared = (shared + 63) / 64 * 64;
@@ -142,8 +141,7 @@ static const char *launch(sn_gpu_device *device, sn_gpu_kernel kernel, const voi
 }
 
 static int finished(sn_gpu_device *device, const char **message) {
-    (void)device;
-    *message = wanted_failure("finish");
+    *message = wanted_failure(device, "finish");
     return *message ? -1 : 1;
 }
 

@@ -2,6 +2,7 @@
 #define TESTS_GPU_GROUPS_H
 int test_device(void);
 int test_dissection(void);
+int test_failures(void);
 int test_frames(void);
 int test_modal(void);
 int test_sessions(void);

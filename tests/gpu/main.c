@@ -12,5 +12,6 @@ int main(void) {
     failed += test_modal();
     failed += test_sessions();
     failed += test_device();
+    failed += test_failures();
     return failed != 0;
 }
