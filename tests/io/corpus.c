@@ -52,6 +52,82 @@ static void files_cut_at_every_byte_are_survived(void **state) {
     }
 }
 
+/* --- changes ---------------------------------------------------------------------------------- */
+
+/* Numbers and words as careless or hostile programs write them. */
+static const char *const odd_tokens[] = {"nan", "-1", "1e999", "4294967296", "0", "7", "\"\"", ""};
+enum { ODD_TOKENS = sizeof odd_tokens / sizeof *odd_tokens };
+
+static bool is_token(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+           c == '-' || c == '+' || c == '_' || c == '#';
+}
+
+/* Change number k of the token or byte at `at`; returns the new size. to: size + 16 bytes. */
+static size_t change(const char *bytes, size_t size, size_t at, unsigned k, char *to) {
+    static const unsigned char odd_bytes[] = {0, 0xff, 0x7f, '9', ' ', '\n', '{', '"'};
+    memcpy(to, bytes, size);
+    if (k % 2 == 0) {
+        unsigned was = (unsigned char)to[at], kind = k / 16 % 3;
+        unsigned other = kind == 0   ? odd_bytes[k / 2 % 8]
+                         : kind == 1 ? was + 1
+                                     : was ^ (1u << k / 2 % 8);
+        to[at] = (char)(unsigned char)other;
+        return size;
+    }
+    size_t begin = at, end = at;
+    while (begin > 0 && is_token(bytes[begin - 1])) begin--;
+    while (end < size && is_token(bytes[end])) end++;
+    if (k / 2 % 3 == 0) { /* a whole line is missing */
+        while (begin > 0 && bytes[begin - 1] != '\n') begin--;
+        while (end < size && bytes[end++] != '\n') {
+        }
+    }
+    const char *word = k / 2 % 3 == 0 ? "" : odd_tokens[k / 6 % ODD_TOKENS];
+    size_t length = strlen(word);
+    memcpy(to + begin, word, length);
+    memcpy(to + begin + length, bytes + end, size - end);
+    return begin + length + size - end;
+}
+
+/* Every file of the corpora with a byte, a word or a line changed: read or refused, nothing lost,
+ * and what is read can be written and read again. */
+static void files_with_one_change_are_survived(void **state) {
+    (void)state;
+    enum { PLACES = 300, CHANGES = 5 };
+    sinew_error error;
+    const char *root = getenv("SINEW_SOURCE");
+    unsigned next = 1;
+    for (const fuzz_reader *reader = fuzz_readers; reader->name; reader++) {
+        char folder[4096], **names;
+        int count;
+        snprintf(folder, sizeof folder, "%s/fuzz/corpus/%s", root ? root : ".", reader->name);
+        assert_ok(sn_folder_list(folder, &names, &count, &error));
+        for (int i = 0; i < count; i++) {
+            char *path = sn_path_join(folder, names[i]), *bytes;
+            size_t size;
+            assert_ok(sn_file_read(path, &bytes, &size, &error));
+            char *changed = malloc(size + 16);
+            size_t step = size / PLACES + 1;
+            for (size_t at = 0; at < size; at += step)
+                for (int k = 0; k < CHANGES; k++) {
+                    next = next * 1664525u + 1013904223u;
+                    size_t length = change(bytes, size, at, next >> 16, changed);
+                    test_memory_limit(LONG_MAX);
+                    bool good = reader->read((const uint8_t *)changed, length);
+                    long living = test_memory_restore().living;
+                    if (!good || living)
+                        fail_msg("%s, change %u at byte %zu: %s, %ld blocks lost", path, next >> 16,
+                                 at, good ? "read or refused" : "does not come back", living);
+                }
+            free(changed);
+            sn_free(bytes);
+            sn_free(path);
+        }
+        sn_names_free(names, count);
+    }
+}
+
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /* Reads the bytes with memory that runs out: at every block of the first file of a corpus, at one
@@ -212,6 +288,7 @@ int test_corpus(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(corpora_of_all_readers_replay),
         cmocka_unit_test(files_cut_at_every_byte_are_survived),
+        cmocka_unit_test(files_with_one_change_are_survived),
         cmocka_unit_test(every_failed_allocation_is_survived),
         cmocka_unit_test(failed_allocations_leave_no_frames_behind),
         cmocka_unit_test(failed_allocations_leave_rig_folders_readable),
