@@ -82,9 +82,10 @@ static sinew_status report(cli_call *call, const sinew_rig *rig, const sinew_ana
                                   sources[info.map_source], "markers", info.markers, "used",
                                   info.used, "left_out", info.left_out, "scale", info.scale,
                                   "neutral_sample", info.neutral_sample, "doubtful", doubts));
+    /* The picture first: drawing it can run out of memory, and nothing would be left then. */
+    if (cli_given(call, "--picture")) CLI_TRY(draw(call, rig, anatomy, capture));
     if (cli_given(call, "--map-out"))
         CLI_TRY(sinew_marker_map_write(cli_text(call, "--map-out"), map, &call->error));
-    if (cli_given(call, "--picture")) CLI_TRY(draw(call, rig, anatomy, capture));
     cli_say(call, "%d of %d markers are on the face, by %s; %d in doubt; neutral sample %d",
             info.used, info.markers, sources[info.map_source], info.doubtful, info.neutral_sample);
     if (cli_given(call, "--map-out")) cli_say(call, "wrote %s", cli_text(call, "--map-out"));

@@ -68,8 +68,9 @@ sinew_status sn_make_folder(const char *path, sinew_error *error) {
         if (*cursor != '/' && *cursor != '\0') continue;
         char kept = *cursor;
         *cursor = '\0';
-        if (mkdir(copy, 0777) != 0 && !sn_is_folder(copy)) {
-            status = sn_fail(error, SINEW_IO, "%s: cannot be created: %s", copy, strerror(errno));
+        int reason = mkdir(copy, 0777) != 0 ? errno : 0;
+        if (reason && !sn_is_folder(copy)) {
+            status = sn_fail(error, SINEW_IO, "%s: cannot be created: %s", copy, strerror(reason));
             break;
         }
         if (kept == '\0') break;

@@ -75,7 +75,7 @@ static sinew_status refuse(const char *path, const char *target, int reason, sin
     if (reason == ENOENT && *folder && !sn_is_folder(folder))
         status = sn_fail(error, SINEW_IO, "%s: cannot be written: the folder %s does not exist",
                          path, named);
-    else if ((reason == EACCES || reason == EROFS) && access(*folder ? folder : ".", W_OK) != 0)
+    else if (reason == EACCES && access(*folder ? folder : ".", W_OK) != 0)
         status = sn_fail(error, SINEW_IO, "%s: cannot be written: no permission to write to %s",
                          path, named);
     else

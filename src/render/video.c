@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,7 +172,13 @@ sinew_status sinew_video_close(sinew_video *video, sinew_error *error) {
     int code = finish(video);
     char line[160];
     first_words(video, line);
-    if (code != 0)
+    struct stat info;
+    bool empty = fstat(fileno(video->output.stream), &info) == 0 && S_ISREG(info.st_mode) &&
+                 info.st_size == 0;
+    if (code == 0 && empty)
+        status = sn_fail(error, SINEW_IO, "%s: ffmpeg wrote nothing%s%s", video->output.path,
+                         *line ? ": " : "", line);
+    else if (code != 0)
         status = sn_fail(error, SINEW_IO, "%s: ffmpeg failed (exit status %d)%s%s",
                          video->output.path, code, *line ? ": " : "", line);
     else

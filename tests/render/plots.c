@@ -300,6 +300,13 @@ static void a_video_program_may_fail(void **state) {
     assert_int_equal(sinew_video_close(video, &error), SINEW_IO);
     assert_non_null(strstr(error.message, "exit status 255"));
     restore(kept);
+    kept = pretend("cat >/dev/null"); /* says that all is well */
+    assert_ok(sinew_video_open(path, 64, 64, 25, &video, &error));
+    assert_ok(sinew_video_add(video, image, &error));
+    assert_int_equal(sinew_video_close(video, &error), SINEW_IO);
+    assert_non_null(strstr(error.message, "fails.mp4: ffmpeg wrote nothing"));
+    assert_int_equal(access(path, F_OK), -1);
+    restore(kept);
     kept = pretend(NULL);
     assert_int_equal(sinew_video_open(path, 64, 64, 25, &video, &error), SINEW_UNAVAILABLE);
     assert_non_null(strstr(error.message, "cannot be started"));
