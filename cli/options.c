@@ -75,13 +75,14 @@ static sinew_status read_value(cli_call *call, const cli_option *option, struct 
     if (option->kind == CLI_NUMBER || option->kind == CLI_INTEGER) {
         bool whole = option->kind == CLI_INTEGER;
         if (sinew_text_number(text, &value->number, NULL) != SINEW_OK ||
-            (whole && (value->number != floor(value->number) || fabs(value->number) > 2e9)))
+            (whole && value->number != floor(value->number)))
             return cli_usage(call, "%s must be a %snumber, not '%s'", option->name,
                              whole ? "whole " : "", text);
-        bool limited = option->minimum != 0 || option->maximum != 0;
-        if (limited && (value->number < option->minimum || value->number > option->maximum))
-            return cli_usage(call, "%s must be between %g and %g, not %s", option->name,
-                             option->minimum, option->maximum, text);
+        bool ranged = option->minimum != 0 || option->maximum != 0;
+        double low = ranged ? option->minimum : -2e9, high = ranged ? option->maximum : 2e9;
+        if ((ranged || whole) && (value->number < low || value->number > high))
+            return cli_usage(call, "%s must be between %g and %g, not %s", option->name, low, high,
+                             text);
     }
     return SINEW_OK;
 }

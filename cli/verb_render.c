@@ -285,7 +285,7 @@ static sinew_status read_options(cli_call *call, stage *s) {
     o->heat_unit = cli_text(call, "--heat-unit");
     const char *size = cli_text(call, "--size");
     char tail;
-    if (size && (sscanf(size, "%dx%d%c", &o->width, &o->height, &tail) != 2 || o->width < 1 ||
+    if (size && (sscanf(size, "%9dx%9d%c", &o->width, &o->height, &tail) != 2 || o->width < 1 ||
                  o->height < 1))
         return cli_usage(call, "--size %s: expected WIDTHxHEIGHT such as 1920x1080", size);
     double *numbers;

@@ -2,6 +2,7 @@
 import json
 import pathlib
 import random
+import socket
 import struct
 import subprocess
 
@@ -139,6 +140,22 @@ def write_special(folder):
                        ("escapes", "none/../../x.pc2"), ("leaves", "self/../../x.pc2"),
                        ("above", "self/above/x.pc2"), ("nowhere", "astray.pc2")):
         (folder / f"{name}.json").write_text((scene % 2)[:-1] + outputs % path)
+    for name, target in (("loop.obj", "loop.obj"), ("one.obj", "two_links.obj"),
+                         ("two_links.obj", "one.obj"), ("linked.obj", "good.obj"),
+                         ("chain.obj", "linked.obj"), ("linked.csv", "curves.csv"),
+                         ("linked", "bar"), ("gone.obj", "none.obj"), ("zero.pc2.obj", "/dev/zero"),
+                         ("null.json", "/dev/null"), ("full.json", "/dev/full")):
+        (folder / name).symlink_to(target)
+    (folder / "hard.obj").hardlink_to(folder / "good.obj")
+    (folder / "hard.csv").hardlink_to(folder / "curves.csv")
+    (folder / "hard.json").hardlink_to(folder / "good.json")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(folder / "socket.obj"))
+    for name in ("sparse.obj", "sparse.pc2", "sparse.glb", "sparse.json", "sparse.csv"):
+        with open(folder / name, "wb") as file:
+            file.truncate(1 << 26)
+    (folder / "bom.csv").write_text("\ufefftime_s,nothing\n0,0\n1,1\n")
+    (folder / "utf16.csv").write_bytes("time_s,bend120\n0,0\n1,1\n".encode("utf-16"))
     (folder / "self").symlink_to(".")
     (folder / "above").symlink_to("..")
     (folder / "astray.pc2").symlink_to("../nowhere/x.pc2")
