@@ -553,6 +553,11 @@ static sinew_status find_channels(sn_fbx_scene *s) {
     return SINEW_OK;
 }
 
+sinew_status sn_fbx_fail_mesh(const sn_fbx_scene *s, const sn_fbx_model *model, const char *what) {
+    const sn_fbx_object *o = &s->objects[model->object];
+    return sn_fbx_fail(&s->tree, "mesh '%.*s': %s", o->name_size, o->name, what);
+}
+
 double sn_fbx_rate(const sn_fbx_scene *s) {
     /* The time modes of FBX, in the order of its enumeration; 14 is a custom rate. */
     static const double rates[] = {30,         120, 100, 60,   50,         48, 30, 30, 30 / 1.001,

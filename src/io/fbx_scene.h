@@ -108,6 +108,10 @@ double sn_fbx_property(const sn_fbx_scene *scene, int object, const char *proper
 /* Frames per second of the file's time line; 30 if it does not specify one. */
 double sn_fbx_rate(const sn_fbx_scene *scene);
 
+/* Bad input that names the file and the model with the mesh. */
+sinew_status sn_fbx_fail_mesh(const sn_fbx_scene *scene, const sn_fbx_model *model,
+                              const char *what);
+
 sn_fbx_affine sn_fbx_compose(sn_fbx_affine a, sn_fbx_affine b);
 static inline sn_vec3 sn_fbx_apply(const sn_fbx_affine *a, sn_vec3 p) {
     return sn_add(sn_mat3_apply(a->linear, p), a->translation);
