@@ -18,63 +18,9 @@
 #include "io/frames.h"
 #include "io/gltf_keep.h"
 #include "io/gltf_pose.h"
-#include "io/names.h"
-#include "io/rig_json.h"
+#include "io/gltf_reader.h"
 
-/* Displacements of one target, by file vertex. */
-typedef struct target_list {
-    int *vertices;
-    double *deltas;
-    size_t count, vertex_capacity, delta_capacity;
-} target_list;
-
-#define MOST_BOUND ((size_t)1 << 28) /* displacements that expressions add up */
-
-typedef struct gltf_reader {
-    sn_gltf gltf;
-    sn_gltf_instance *instances;
-    int instance_count;
-
-    /* file vertices */
-    int file_count;
-    double *positions, *normals, *uvs; /* NaN where a vertex has none */
-    size_t position_capacity, normal_capacity, uv_capacity;
-    uint64_t *hashes; /* of the position and every displacement */
-    size_t hash_capacity;
-    bool any_normal, any_uv;
-    int *vertex_of; /* mesh vertex of each file vertex */
-    size_t vertex_of_capacity;
-    int vertex_count;
-
-    /* triangles of file vertices */
-    int *corners, *face_part;
-    size_t corner_count, corner_capacity, part_capacity;
-    sn_names parts;
-    bool named_parts;
-
-    size_t vertex_limit; /* many nodes may show one mesh, but not without end */
-
-    sn_names targets;
-    target_list *lists;
-    size_t list_capacity;
-
-    sn_gltf_block *blocks;
-    size_t block_count, block_capacity;
-    size_t first_block; /* of the instance at hand */
-
-    const sn_gltf_pose *pose; /* NULL: the neutral */
-
-    int expression_count;
-    sn_gltf_expression *expressions;
-
-    /* What our own writer left; NULL in other files. */
-    const json_t *sinew;
-    const json_t *own_attributes;
-    int *face_start; /* polygons of file vertices replace the triangles */
-    int face_count;
-} gltf_reader;
-
-static void release(gltf_reader *r) {
+static void release(sn_gltf_reader *r) {
     for (int i = 0; i < r->targets.count; i++) {
         sn_free(r->lists[i].vertices);
         sn_free(r->lists[i].deltas);
@@ -113,10 +59,8 @@ static uint64_t mix_vector(uint64_t hash, const double *v) {
     return hash;
 }
 
-/* Reads an attribute of the block into rows of `components` numbers; `present` tells whether there
- * is one. */
-static sinew_status read_attribute(gltf_reader *r, const json_t *attributes, const char *name,
-                                   int components, int count, double *rows, bool *present) {
+sinew_status sn_gltf_read_attribute(sn_gltf_reader *r, const json_t *attributes, const char *name,
+                                    int components, int count, double *rows, bool *present) {
     const json_t *index = json_object_get(attributes, name);
     *present = index != NULL;
     if (!index) return SINEW_OK;
@@ -125,7 +69,7 @@ static sinew_status read_attribute(gltf_reader *r, const json_t *attributes, con
     return sn_gltf_accessor_read(&r->gltf, &accessor, name, rows);
 }
 
-static void place_vertices(gltf_reader *r, const sn_gltf_transform *transform, int first,
+static void place_vertices(sn_gltf_reader *r, const sn_gltf_transform *transform, int first,
                            int count) {
     for (int i = first; i < first + count; i++) {
         if (!transform->identity)
@@ -149,14 +93,14 @@ static void fill_missing(double *rows, size_t count) {
     for (size_t i = 0; i < count; i++) rows[i] = NAN;
 }
 
-static sinew_status check_placed(gltf_reader *r, int first, int count) {
+static sinew_status check_placed(sn_gltf_reader *r, int first, int count) {
     for (size_t i = 3 * (size_t)first; i < 3 * ((size_t)first + (size_t)count); i++)
         if (!isfinite(r->positions[i]))
             return sn_gltf_fail(&r->gltf, "a node's transform sends a vertex to infinity");
     return SINEW_OK;
 }
 
-static sinew_status read_block(gltf_reader *r, const sn_gltf_transform *transform,
+static sinew_status read_block(sn_gltf_reader *r, const sn_gltf_transform *transform,
                                const json_t *attributes, const sn_gltf_block *block) {
     int first = block->first, count = block->count;
     size_t end = (size_t)first + (size_t)count;
@@ -168,12 +112,12 @@ static sinew_status read_block(gltf_reader *r, const sn_gltf_transform *transfor
         return sn_no_memory(r->gltf.error);
     double *normals = r->normals + 3 * (size_t)first, *uvs = r->uvs + 2 * (size_t)first;
     bool present;
-    SN_TRY(read_attribute(r, attributes, "POSITION", 3, count, r->positions + 3 * (size_t)first,
-                          &present));
-    SN_TRY(read_attribute(r, attributes, "NORMAL", 3, count, normals, &present));
+    SN_TRY(sn_gltf_read_attribute(r, attributes, "POSITION", 3, count,
+                                  r->positions + 3 * (size_t)first, &present));
+    SN_TRY(sn_gltf_read_attribute(r, attributes, "NORMAL", 3, count, normals, &present));
     if (!present) fill_missing(normals, 3 * (size_t)count);
     r->any_normal |= present;
-    SN_TRY(read_attribute(r, attributes, "TEXCOORD_0", 2, count, uvs, &present));
+    SN_TRY(sn_gltf_read_attribute(r, attributes, "TEXCOORD_0", 2, count, uvs, &present));
     if (!present) fill_missing(uvs, 2 * (size_t)count);
     r->any_uv |= present;
     /* glTF counts v from the top of the picture, we from the bottom. */
@@ -184,12 +128,12 @@ static sinew_status read_block(gltf_reader *r, const sn_gltf_transform *transfor
 
 /* --- targets ---------------------------------------------------------------------------------- */
 
-static sinew_status find_list(gltf_reader *r, const char *name, target_list **list) {
+sinew_status sn_gltf_find_list(sn_gltf_reader *r, const char *name, sn_gltf_target_list **list) {
     int index = sn_names_find(&r->targets, name, strlen(name));
     if (index < 0) {
         size_t known = (size_t)r->targets.count;
         if (!SN_RESERVE(r->lists, r->list_capacity, known + 1)) return sn_no_memory(r->gltf.error);
-        r->lists[known] = (target_list){0};
+        r->lists[known] = (sn_gltf_target_list){0};
         index = sn_names_add(&r->targets, name, strlen(name));
         if (index < 0) return sn_no_memory(r->gltf.error);
     }
@@ -197,9 +141,9 @@ static sinew_status find_list(gltf_reader *r, const char *name, target_list **li
     return SINEW_OK;
 }
 
-static sinew_status keep_deltas(gltf_reader *r, const sn_gltf_transform *transform,
+static sinew_status keep_deltas(sn_gltf_reader *r, const sn_gltf_transform *transform,
                                 const sn_gltf_block *block, uint64_t salt, const double *rows,
-                                target_list *list) {
+                                sn_gltf_target_list *list) {
     if (list->count > 0 && list->vertices[list->count - 1] >= block->first)
         return sn_gltf_fail(&r->gltf, "two targets of one mesh have the same name");
     for (int i = 0; i < block->count; i++) {
@@ -221,7 +165,7 @@ static sinew_status keep_deltas(gltf_reader *r, const sn_gltf_transform *transfo
     return SINEW_OK;
 }
 
-static sinew_status read_targets(gltf_reader *r, const sn_gltf_instance *instance,
+static sinew_status read_targets(sn_gltf_reader *r, const sn_gltf_instance *instance,
                                  const sn_gltf_block *block, const json_t *targets) {
     size_t count = json_array_size(targets);
     if (count == 0) return SINEW_OK;
@@ -239,10 +183,10 @@ static sinew_status read_targets(gltf_reader *r, const sn_gltf_instance *instanc
         if (status == SINEW_OK && !index)
             memset(rows, 0, 3 * sizeof(double) * (size_t)block->count);
         char number[32];
-        target_list *list = NULL;
+        sn_gltf_target_list *list = NULL;
         if (status == SINEW_OK)
-            status =
-                find_list(r, sn_gltf_target_name(&r->gltf, instance->mesh, (int)t, number), &list);
+            status = sn_gltf_find_list(
+                r, sn_gltf_target_name(&r->gltf, instance->mesh, (int)t, number), &list);
         if (status == SINEW_OK)
             status = keep_deltas(r, &instance->transform, block, t + 2, rows, list);
     }
@@ -252,7 +196,7 @@ static sinew_status read_targets(gltf_reader *r, const sn_gltf_instance *instanc
 
 /* --- faces ------------------------------------------------------------------------------------ */
 
-static sinew_status add_triangle(gltf_reader *r, int a, int b, int c, int part) {
+static sinew_status add_triangle(sn_gltf_reader *r, int a, int b, int c, int part) {
     size_t face = r->corner_count / 3;
     if (r->corner_count >= INT_MAX - 3) return sn_gltf_fail(&r->gltf, "has too many triangles");
     if (!SN_RESERVE(r->corners, r->corner_capacity, r->corner_count + 3) ||
@@ -267,7 +211,7 @@ static sinew_status add_triangle(gltf_reader *r, int a, int b, int c, int part) 
 
 enum { MODE_POINTS = 0, MODE_TRIANGLES = 4, MODE_STRIP = 5, MODE_FAN = 6 };
 
-static sinew_status add_triangles(gltf_reader *r, const sn_gltf_block *block, int mode,
+static sinew_status add_triangles(sn_gltf_reader *r, const sn_gltf_block *block, int mode,
                                   const int *indices, int count, int part) {
     int first = block->first;
 #define INDEX(i) (first + (indices ? indices[i] : (i)))
@@ -282,8 +226,8 @@ static sinew_status add_triangles(gltf_reader *r, const sn_gltf_block *block, in
     return SINEW_OK;
 }
 
-static sinew_status read_faces(gltf_reader *r, const json_t *primitive, const sn_gltf_block *block,
-                               int part) {
+static sinew_status read_faces(sn_gltf_reader *r, const json_t *primitive,
+                               const sn_gltf_block *block, int part) {
     int64_t mode = MODE_TRIANGLES;
     const json_t *mode_value = json_object_get(primitive, "mode");
     if (mode_value && !sn_json_integer(mode_value, 0, 6, &mode))
@@ -303,7 +247,7 @@ static sinew_status read_faces(gltf_reader *r, const json_t *primitive, const sn
 }
 
 /* A part per node, and per material where a node has several primitives. */
-static sinew_status find_part(gltf_reader *r, const sn_gltf_instance *instance,
+static sinew_status find_part(sn_gltf_reader *r, const sn_gltf_instance *instance,
                               const json_t *primitive, int number, int count, int *part) {
     char name[256];
     const char *base = instance->name ? instance->name : "mesh";
@@ -325,7 +269,7 @@ static sinew_status find_part(gltf_reader *r, const sn_gltf_instance *instance,
 
 /* --- instances -------------------------------------------------------------------------------- */
 
-static const sn_gltf_block *known_block(const gltf_reader *r, const json_t *attributes,
+static const sn_gltf_block *known_block(const sn_gltf_reader *r, const json_t *attributes,
                                         const json_t *targets) {
     /* Primitives that share vertices are close together; looking far back would cost more than it
      * finds. */
@@ -337,7 +281,7 @@ static const sn_gltf_block *known_block(const gltf_reader *r, const json_t *attr
     return NULL;
 }
 
-static sinew_status read_primitive(gltf_reader *r, const sn_gltf_instance *instance,
+static sinew_status read_primitive(sn_gltf_reader *r, const sn_gltf_instance *instance,
                                    const json_t *primitive, int number, int count) {
     const json_t *attributes = json_object_get(primitive, "attributes");
     const json_t *targets = json_object_get(primitive, "targets");
@@ -366,7 +310,7 @@ static sinew_status read_primitive(gltf_reader *r, const sn_gltf_instance *insta
 
 /* Joins file vertices first .. file_count - 1 whose place and displacements agree. Places are
  * compared, displacements by their 64-bit hash. */
-static sinew_status weld(gltf_reader *r, int first) {
+static sinew_status weld(sn_gltf_reader *r, int first) {
     size_t slots = 16;
     while (slots < 2 * (size_t)(r->file_count - first)) slots *= 2;
     int *table = SN_NEW0(int, slots);
@@ -390,7 +334,7 @@ static sinew_status weld(gltf_reader *r, int first) {
     return SINEW_OK;
 }
 
-static sinew_status read_instance(gltf_reader *r, const sn_gltf_instance *instance) {
+static sinew_status read_instance(sn_gltf_reader *r, const sn_gltf_instance *instance) {
     const json_t *primitives = json_object_get(instance->mesh, "primitives");
     int count = (int)json_array_size(primitives), first = r->file_count;
     if (count == 0) return sn_gltf_fail(&r->gltf, "a mesh has no primitives");
@@ -401,239 +345,10 @@ static sinew_status read_instance(gltf_reader *r, const sn_gltf_instance *instan
     return weld(r, first);
 }
 
-/* --- our own files ---------------------------------------------------------------------------- */
-
-/* An accessor that our extras point at; the name tells it from one that a later tool put there. */
-static bool own_accessor(gltf_reader *r, const char *key, const char *name,
-                         sn_gltf_accessor *accessor) {
-    sinew_error *error = r->gltf.error;
-    r->gltf.error = NULL; /* extras that do not fit are not an error */
-    sinew_status status =
-        sn_gltf_accessor_open(&r->gltf, json_object_get(r->sinew, key), key, 1, -1, accessor);
-    r->gltf.error = error;
-    return status == SINEW_OK && accessor->name && strcmp(accessor->name, name) == 0;
-}
-
-static bool own_indices(gltf_reader *r, const char *key, const char *name, int limit, int **indices,
-                        int *count) {
-    sn_gltf_accessor accessor;
-    if (!own_accessor(r, key, name, &accessor)) return false;
-    *indices = SN_NEW(int, accessor.count);
-    *count = accessor.count;
-    if (!*indices) return false;
-    sinew_error *error = r->gltf.error;
-    r->gltf.error = NULL;
-    bool good = sn_gltf_accessor_indices(&r->gltf, &accessor, key, limit, *indices) == SINEW_OK;
-    r->gltf.error = error;
-    if (!good) {
-        sn_free(*indices);
-        *indices = NULL;
-    }
-    return good;
-}
-
-/* vertex_of from `_VERTEX`: every vertex of the original named, split ones in one place. */
-static bool restore_vertices(gltf_reader *r) {
-    int64_t vertex_count;
-    if (!sn_json_integer(json_object_get(r->sinew, "vertices"), 1, r->file_count, &vertex_count))
-        return false;
-    double *numbers = SN_NEW(double, r->file_count);
-    int *first = SN_NEW0(int, vertex_count);
-    bool good = numbers && first, present = false;
-    sinew_error *error = r->gltf.error;
-    r->gltf.error = NULL;
-    good = good &&
-           read_attribute(r, r->own_attributes, "_VERTEX", 1, r->file_count, numbers, &present) ==
-               SINEW_OK &&
-           present;
-    r->gltf.error = error;
-    for (int i = 0; good && i < r->file_count; i++)
-        good =
-            numbers[i] >= 0 && numbers[i] < (double)vertex_count && numbers[i] == floor(numbers[i]);
-    int found = 0;
-    for (int i = 0; good && i < r->file_count; i++) {
-        int vertex = (int)numbers[i];
-        if (!first[vertex]) first[vertex] = i + 1, found++;
-        good = r->hashes[i] == r->hashes[first[vertex] - 1];
-    }
-    good = good && found == vertex_count;
-    for (int i = 0; good && i < r->file_count; i++) r->vertex_of[i] = (int)numbers[i];
-    if (good) r->vertex_count = (int)vertex_count;
-    sn_free(numbers);
-    sn_free(first);
-    return good;
-}
-
-/* Polygons from extras, when they have as many triangles as the file. */
-static bool restore_polygons(gltf_reader *r) {
-    int *sizes = NULL, *corners = NULL, *part = NULL, *start = NULL;
-    int face_count = 0, corner_count = 0, part_count = 0;
-    bool good =
-        own_indices(r, "face_sizes", "sinew.face_sizes", INT_MAX / 2, &sizes, &face_count) &&
-        own_indices(r, "corners", "sinew.corners", r->file_count, &corners, &corner_count);
-    if (good) good = (start = SN_NEW(int, (size_t)face_count + 1)) != NULL;
-    int64_t total = 0, triangles = 0;
-    for (int f = 0; good && f < face_count; f++) {
-        good = sizes[f] >= 3 && total + sizes[f] <= corner_count;
-        start[f] = (int)total;
-        total += sizes[f];
-        triangles += sizes[f] - 2;
-    }
-    good = good && total == corner_count && 3 * triangles == (int64_t)r->corner_count;
-    if (good) start[face_count] = corner_count;
-    const json_t *names = json_object_get(r->sinew, "part_names");
-    int name_count = (int)json_array_size(names);
-    sn_names parts = {0};
-    for (int i = 0; good && i < name_count; i++) {
-        const char *name = json_string_value(json_array_get(names, (size_t)i));
-        good = name && sn_names_add(&parts, name, strlen(name)) >= 0;
-    }
-    if (good && name_count > 0 && json_object_get(r->sinew, "face_part"))
-        good = own_indices(r, "face_part", "sinew.face_part", name_count + 1, &part, &part_count) &&
-               part_count == face_count;
-    if (good) {
-        sn_free(r->corners), sn_free(r->face_part);
-        r->corners = corners, corners = NULL;
-        r->corner_count = (size_t)corner_count;
-        r->face_start = start, start = NULL;
-        r->face_count = face_count;
-        for (int f = 0; part && f < face_count; f++) part[f]--; /* 0 means none */
-        r->face_part = part, part = NULL;
-        sn_names_release(&r->parts);
-        r->parts = parts, parts = (sn_names){0};
-        r->named_parts = name_count > 0;
-    }
-    sn_names_release(&parts);
-    sn_free(sizes), sn_free(corners), sn_free(part), sn_free(start);
-    return good;
-}
-
-/* Texture coordinates to the bit, from `_UV`: u, v, and whether there are any. */
-static void restore_uvs(gltf_reader *r) {
-    bool present;
-    sinew_error *error = r->gltf.error;
-    r->gltf.error = NULL;
-    double *exact = sn_alloc((size_t)r->file_count, 3 * sizeof(double));
-    bool good = exact &&
-                read_attribute(r, r->own_attributes, "_UV", 3, r->file_count, exact, &present) ==
-                    SINEW_OK &&
-                present;
-    for (int i = 0; good && i < r->file_count; i++) {
-        const double *row = exact + 3 * (size_t)i;
-        r->uvs[2 * (size_t)i] = row[2] != 0 ? row[0] : NAN;
-        r->uvs[2 * (size_t)i + 1] = row[2] != 0 ? row[1] : NAN;
-    }
-    sn_free(exact);
-    r->gltf.error = error;
-}
-
-/* Our files have one mesh of one primitive; anything else has been worked on since. */
-static void find_own(gltf_reader *r) {
-    if (r->instance_count != 1) return;
-    const json_t *mesh = r->instances[0].mesh;
-    const json_t *primitives = json_object_get(mesh, "primitives");
-    if (json_array_size(primitives) != 1) return;
-    const json_t *sinew = json_object_get(json_object_get(mesh, "extras"), "sinew");
-    if (json_integer_value(json_object_get(sinew, "version")) != 1) return;
-    r->sinew = sinew;
-    r->own_attributes = json_object_get(json_array_get(primitives, 0), "attributes");
-}
-
-/* --- expressions of avatars ------------------------------------------------------------------- */
-
-/* Adds the displacements of one bound target on one instance; returns the number of them. */
-static size_t add_bound(const gltf_reader *r, int instance, const target_list *list, double weight,
-                        double *sum) {
-    int first = INT_MAX, end = 0;
-    for (size_t b = 0; b < r->block_count; b++) {
-        if (r->blocks[b].instance != instance) continue;
-        if (r->blocks[b].first < first) first = r->blocks[b].first;
-        if (r->blocks[b].first + r->blocks[b].count > end)
-            end = r->blocks[b].first + r->blocks[b].count;
-    }
-    for (size_t i = 0; i < list->count; i++) {
-        int vertex = list->vertices[i];
-        if (vertex < first || vertex >= end) continue;
-        for (size_t c = 0; c < 3; c++)
-            sum[3 * (size_t)vertex + c] += weight * list->deltas[3 * i + c];
-    }
-    return list->count + r->block_count;
-}
-
-/* What an expression moves, by file vertex; whether it is one target under its own name. */
-static sinew_status sum_binds(const gltf_reader *r, sn_gltf_expression *e, double *sum,
-                              size_t *work) {
-    e->is_a_target = true;
-    for (int i = 0; i < sn_gltf_bind_count(e); i++) {
-        sn_gltf_bind bind;
-        if (!sn_gltf_bind_at(e, i, &bind))
-            return sn_gltf_fail(&r->gltf, "expression '%.80s' has a bad bind", e->name);
-        const json_t *bound =
-            e->by_mesh ? json_array_get(json_object_get(r->gltf.root, "meshes"), (size_t)bind.node)
-                       : NULL;
-        for (int k = 0; k < r->instance_count; k++) {
-            const sn_gltf_instance *instance = &r->instances[k];
-            if (e->by_mesh ? instance->mesh != bound : instance->node != bind.node) continue;
-            char number[32];
-            const char *name =
-                sn_gltf_target_name(&r->gltf, instance->mesh, (int)bind.index, number);
-            int index = sn_names_find(&r->targets, name, strlen(name));
-            if (index < 0) continue; /* beyond the targets of the mesh: moves nothing */
-            e->is_a_target &= bind.weight == 1 && strcmp(name, e->name) == 0;
-            *work += add_bound(r, k, &r->lists[index], bind.weight, sum);
-            if (*work > MOST_BOUND)
-                return sn_gltf_fail(&r->gltf, "its expressions bind too many targets");
-        }
-    }
-    return SINEW_OK;
-}
-
-static sinew_status add_expression(gltf_reader *r, sn_gltf_expression *e, double *sum,
-                                   size_t *work) {
-    memset(sum, 0, 3 * sizeof *sum * (size_t)r->file_count);
-    SN_TRY(sum_binds(r, e, sum, work));
-    if (e->is_a_target) return SINEW_OK;
-    if (sn_names_find(&r->targets, e->name, strlen(e->name)) >= 0) {
-        char *longer = sn_alloc(strlen(e->name) + sizeof "expression.", 1);
-        if (!longer) return sn_no_memory(r->gltf.error);
-        strcpy(longer, "expression.");
-        strcat(longer, e->name);
-        sn_free(e->name);
-        e->name = longer;
-    }
-    target_list *list;
-    SN_TRY(find_list(r, e->name, &list));
-    if (list->count > 0)
-        return sn_gltf_fail(&r->gltf, "two expressions are named '%.80s'", e->name);
-    for (int v = 0; v < r->file_count; v++) {
-        const double *d = sum + 3 * (size_t)v;
-        if (d[0] == 0 && d[1] == 0 && d[2] == 0) continue;
-        if (!SN_RESERVE(list->vertices, list->vertex_capacity, list->count + 1) ||
-            !SN_RESERVE(list->deltas, list->delta_capacity, 3 * (list->count + 1)))
-            return sn_no_memory(r->gltf.error);
-        memcpy(list->deltas + 3 * list->count, d, 3 * sizeof *d);
-        list->vertices[list->count++] = v;
-    }
-    return SINEW_OK;
-}
-
-/* Each expression becomes a slider with a target of its own, after those of the meshes. */
-static sinew_status add_expressions(gltf_reader *r) {
-    SN_TRY(sn_gltf_expressions(&r->gltf, &r->expressions, &r->expression_count));
-    if (r->expression_count == 0) return SINEW_OK;
-    double *sum = SN_NEW(double, 3 * (size_t)r->file_count);
-    sinew_status status = sum ? SINEW_OK : sn_no_memory(r->gltf.error);
-    size_t work = 0;
-    for (int i = 0; status == SINEW_OK && i < r->expression_count; i++)
-        status = add_expression(r, &r->expressions[i], sum, &work);
-    sn_free(sum);
-    return status;
-}
-
 /* --- the rig ---------------------------------------------------------------------------------- */
 
 /* Per file vertex to per corner; rows that are missing give -1. */
-static int *corner_rows(const gltf_reader *r, const double *rows, size_t width) {
+static int *corner_rows(const sn_gltf_reader *r, const double *rows, size_t width) {
     int *indices = SN_NEW(int, r->corner_count);
     for (size_t c = 0; indices && c < r->corner_count; c++)
         indices[c] = isnan(rows[width * (size_t)r->corners[c]]) ? -1 : r->corners[c];
@@ -645,7 +360,7 @@ static void zero_missing(double *rows, size_t count) {
         if (isnan(rows[i])) rows[i] = 0;
 }
 
-static sinew_status add_attributes(gltf_reader *r, sinew_mesh *mesh, sinew_error *error) {
+static sinew_status add_attributes(sn_gltf_reader *r, sinew_mesh *mesh, sinew_error *error) {
     if (r->sinew && json_is_false(json_object_get(r->sinew, "normals"))) r->any_normal = false;
     if (r->any_uv && r->corner_count) {
         mesh->corner_uv = corner_rows(r, r->uvs, 2);
@@ -674,7 +389,7 @@ static sinew_status add_attributes(gltf_reader *r, sinew_mesh *mesh, sinew_error
     return SINEW_OK;
 }
 
-static sinew_status build_mesh(gltf_reader *r, sinew_mesh **mesh, sinew_error *error) {
+static sinew_status build_mesh(sn_gltf_reader *r, sinew_mesh **mesh, sinew_error *error) {
     double *positions = sn_alloc((size_t)r->vertex_count, 3 * sizeof(double));
     int *corners = SN_NEW(int, r->corner_count);
     sinew_status status = positions && corners ? SINEW_OK : sn_no_memory(error);
@@ -704,7 +419,7 @@ static sinew_status build_mesh(gltf_reader *r, sinew_mesh **mesh, sinew_error *e
 /* File vertices to mesh vertices: each once, by its first split one. A vertex's first split one
  * comes after those of smaller vertices in files that we do not number ourselves; in ours any order
  * may be, and the rig sorts. */
-static void gather_deltas(const gltf_reader *r, target_list *list, const int *first_of) {
+static void gather_deltas(const sn_gltf_reader *r, sn_gltf_target_list *list, const int *first_of) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         int vertex = list->vertices[i];
@@ -716,31 +431,9 @@ static void gather_deltas(const gltf_reader *r, target_list *list, const int *fi
     list->count = kept;
 }
 
-/* Targets by the names of the description, when every one of them is there. */
-static bool restore_rig(const gltf_reader *r, sinew_rig *rig) {
-    const json_t *extras = json_object_get(r->gltf.root, "extras");
-    const json_t *own = r->sinew ? r->sinew : json_object_get(extras, "sinew");
-    const json_t *description = json_object_get(own, "rig");
-    if (!description || sn_rig_from_json(description, "", rig, NULL) != SINEW_OK) return false;
-    if (rig->target_count != r->targets.count) return false;
-    for (int i = 0; i < rig->target_count; i++) {
-        sinew_target *target = &rig->targets[i];
-        int index = sn_names_find(&r->targets, target->name, strlen(target->name));
-        if (index < 0) return false;
-        const target_list *list = &r->lists[index];
-        for (size_t k = 1; k < list->count; k++)
-            if (list->vertices[k] <= list->vertices[k - 1]) return false;
-        target->count = (int)list->count;
-        target->vertices = sn_memdup(list->vertices, list->count, sizeof(int));
-        target->deltas = sn_memdup(list->deltas, list->count, 3 * sizeof(double));
-        if (!target->vertices || !target->deltas) return false;
-    }
-    return true;
-}
-
-static sinew_status add_targets(gltf_reader *r, sinew_rig *rig, sinew_error *error) {
+static sinew_status add_targets(sn_gltf_reader *r, sinew_rig *rig, sinew_error *error) {
     for (int t = 0; t < r->targets.count; t++) {
-        const target_list *list = &r->lists[t];
+        const sn_gltf_target_list *list = &r->lists[t];
         sinew_status status = sinew_rig_add_target(rig, r->targets.names[t], (int)list->count,
                                                    list->vertices, list->deltas, error);
         if (status != SINEW_OK) return sn_source_blame(r->gltf.source, status, error);
@@ -748,7 +441,7 @@ static sinew_status add_targets(gltf_reader *r, sinew_rig *rig, sinew_error *err
     return SINEW_OK;
 }
 
-static sinew_status prepare_deltas(gltf_reader *r, sinew_error *error) {
+static sinew_status prepare_deltas(sn_gltf_reader *r, sinew_error *error) {
     int *first_of = SN_NEW(int, r->vertex_count);
     if (!first_of) return sn_no_memory(error);
     for (int i = r->file_count; i-- > 0;) first_of[r->vertex_of[i]] = i;
@@ -766,13 +459,13 @@ static sinew_status start_over(sinew_rig **rig, sinew_error *error) {
     return sinew_rig_create(neutral, rig, error);
 }
 
-static sinew_status build_rig(gltf_reader *r, sinew_rig **rig, sinew_error *error) {
-    SN_TRY(add_expressions(r));
+static sinew_status build_rig(sn_gltf_reader *r, sinew_rig **rig, sinew_error *error) {
+    SN_TRY(sn_gltf_add_expressions(r));
     SN_TRY(prepare_deltas(r, error));
     sinew_mesh *mesh;
     SN_TRY(build_mesh(r, &mesh, error));
     SN_TRY(sinew_rig_create(mesh, rig, error));
-    if (restore_rig(r, *rig)) return SINEW_OK;
+    if (sn_gltf_restore_rig(r, *rig)) return SINEW_OK;
     SN_TRY(start_over(rig, error));
     sinew_status status = add_targets(r, *rig, error);
     if (status != SINEW_OK) {
@@ -782,7 +475,7 @@ static sinew_status build_rig(gltf_reader *r, sinew_rig **rig, sinew_error *erro
     return status;
 }
 
-static sinew_status read_all(gltf_reader *r, const sn_source *source, sinew_error *error) {
+static sinew_status read_all(sn_gltf_reader *r, const sn_source *source, sinew_error *error) {
     SN_TRY(sn_gltf_open(&r->gltf, source, error));
     SN_TRY(sn_gltf_instances(&r->gltf, &r->instances, &r->instance_count));
     size_t bytes = source->size;
@@ -790,10 +483,10 @@ static sinew_status read_all(gltf_reader *r, const sn_source *source, sinew_erro
     r->vertex_limit = bytes < INT_MAX / 64 ? 1000000 + 16 * bytes : INT_MAX / 4;
     for (int i = 0; i < r->instance_count; i++) SN_TRY(read_instance(r, &r->instances[i]));
     r->named_parts |= r->instance_count > 1;
-    find_own(r);
-    if (r->sinew && restore_vertices(r)) {
-        restore_uvs(r);
-        restore_polygons(r);
+    sn_gltf_find_own(r);
+    if (r->sinew && sn_gltf_restore_vertices(r)) {
+        sn_gltf_restore_uvs(r);
+        sn_gltf_restore_polygons(r);
     } else {
         r->sinew = NULL;
     }
@@ -805,7 +498,7 @@ static sinew_status read_all(gltf_reader *r, const sn_source *source, sinew_erro
 }
 
 sinew_status sn_gltf_read_rig(const sn_source *source, sinew_rig **rig, sinew_error *error) {
-    gltf_reader r = {0};
+    sn_gltf_reader r = {0};
     sinew_status status = read_all(&r, source, error);
     if (status == SINEW_OK) status = build_rig(&r, rig, error);
     release(&r);
@@ -814,7 +507,7 @@ sinew_status sn_gltf_read_rig(const sn_source *source, sinew_rig **rig, sinew_er
 
 sinew_status sn_gltf_read_layout(const sn_source *source, sn_gltf_layout *layout, sinew_rig **rig,
                                  sinew_error *error) {
-    gltf_reader r = {0};
+    sn_gltf_reader r = {0};
     sinew_status status = read_all(&r, source, error);
     if (status == SINEW_OK) status = build_rig(&r, rig, error);
     *layout = (sn_gltf_layout){
@@ -834,7 +527,7 @@ void sn_gltf_layout_close(sn_gltf_layout *layout) {
 }
 
 sinew_status sn_gltf_read_mesh(const sn_source *source, sinew_mesh **mesh, sinew_error *error) {
-    gltf_reader r = {0};
+    sn_gltf_reader r = {0};
     sinew_status status = read_all(&r, source, error);
     if (status == SINEW_OK) status = build_mesh(&r, mesh, error);
     release(&r);
@@ -844,7 +537,7 @@ sinew_status sn_gltf_read_mesh(const sn_source *source, sinew_mesh **mesh, sinew
 sinew_status sn_gltf_read_pose(const sn_source *source, const char *clip, double time,
                                sinew_mesh **mesh, sinew_error *error) {
     const sn_gltf_pose pose = {clip, time};
-    gltf_reader r = {.pose = &pose};
+    sn_gltf_reader r = {.pose = &pose};
     sinew_status status = read_all(&r, source, error);
     if (status == SINEW_OK) status = build_mesh(&r, mesh, error);
     release(&r);
@@ -853,7 +546,7 @@ sinew_status sn_gltf_read_pose(const sn_source *source, const char *clip, double
 
 sinew_status sn_gltf_read_clip(const sn_source *source, const char *clip, double rate,
                                sinew_frames **frames, sinew_error *error) {
-    gltf_reader r = {0};
+    sn_gltf_reader r = {0};
     double start = 0, end = 0;
     if (!(rate > 0)) rate = SINEW_FRAMES_DEFAULT_RATE;
     sinew_status status = read_all(&r, source, error);
