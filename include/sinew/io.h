@@ -58,7 +58,8 @@ SINEW_API sinew_status sinew_rig_write_into(const char *path, const char *origin
  * EXT_meshopt_compression). The neutral keeps its positions to the bit. */
 typedef struct sinew_compact_options {
     uint32_t size;    /* of this structure in bytes; set by sinew_compact_options_init */
-    double tolerance; /* largest error of a vertex in a target, > 0; fraction of the diagonal */
+    double tolerance; /* largest error of a vertex in a target and in the poses of the clip, > 0;
+                         fraction of the diagonal */
     bool normals;     /* of targets; without them programs compute shading from the neutral's */
 } sinew_compact_options;
 #define SINEW_COMPACT_TOLERANCE 1e-4

@@ -43,13 +43,15 @@ def write_clip(out, names, rows, step):
 
 
 def make_clips():
-    """The two takes for ICT, and every tenth frame of Live Link for the Face Cap head."""
+    """The capture for ICT, and every tenth frame of the second half of the Live Link take for both
+    heads. The first half was in view when the rules of the fit were chosen."""
     with open(DATA / "facecap/weights.csv") as file:
         head, *rows = csv.reader(file)
     write_clip("capture_ict.csv", [ict_names(n) for n in head[1:]], [r[1:] for r in rows], 1 / 30)
     with open(DATA / "livelink/alex_rom_3.csv") as file:
         head, *rows = csv.reader(file)
     rows = [r[2:54] for r in rows if len(r) == len(head)][::10]
+    rows = rows[len(rows) // 2:]
     write_clip("livelink_ict.csv", [ict_names(n) for n in head[2:54]], rows, 1 / 3)
     single = [[n.removesuffix("_L") if n.startswith(("browInnerUp", "cheekPuff")) else n
                for n in ict_names(name)[:1]] for name in head[2:54]]
@@ -101,9 +103,9 @@ def heads():
     facecap = [DATA / "facecap/head.obj", DATA / "facecap/targets"]
     ict = [DATA / "ict-facekit/generic_neutral_mesh.obj", DATA / "ict-facekit/targets"]
     yield "Face Cap head", facecap, DATA / "facecap/weights.csv", "its capture"
-    yield "Face Cap head", facecap, "livelink_facecap.csv", "a Live Link take"
+    yield "Face Cap head", facecap, "livelink_facecap.csv", "Live Link, second half"
     yield "ICT-FaceKit", ict, "capture_ict.csv", "the Face Cap capture"
-    yield "ICT-FaceKit", ict, "livelink_ict.csv", "a Live Link take"
+    yield "ICT-FaceKit", ict, "livelink_ict.csv", "Live Link, second half"
 
 
 def bake(rig, clip, *more):

@@ -1,8 +1,11 @@
 /* glTF 2.0, binary (.glb, read and written) and text (.gltf, read). */
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/sized.h"
+#include "base/sort.h"
+#include "base/vec3.h"
 #include "io/contents.h"
 #include "io/gltf_frames.h"
 #include "io/gltf_keep.h"
@@ -65,6 +68,91 @@ static sinew_status write_rig(const sinew_rig *rig, const sn_keyed_clip *clip, s
     return build(rig, clip, 0, true, out, error);
 }
 
+/* --- compact files ---------------------------------------------------------------------------- */
+
+enum { BUSIEST_KEYS = 256, MOST_HALVINGS = 12 };
+
+/* What checks the poses of a clip: the errors of all targets in turn, and how much each key adds up
+ * of them. */
+typedef struct rounding {
+    const sinew_rig *rig;
+    const sn_keyed_clip *clip;
+    double *loads; /* sum of the activations of each key */
+    double least;  /* load of the keys that are checked: those where most errors add up */
+    float *errors; /* of the targets' displacements, 3 per moved vertex */
+    double *posed; /* of a pose, 3 per vertex */
+} rounding;
+
+static sinew_status open_rounding(rounding *r, sinew_error *error) {
+    size_t numbers = 0, keys = (size_t)r->clip->time_count, targets = (size_t)r->rig->target_count;
+    for (size_t t = 0; t < targets; t++) numbers += 3 * (size_t)r->rig->targets[t].count;
+    double *sorted = SN_NEW(double, keys);
+    r->loads = SN_NEW0(double, keys);
+    r->errors = SN_NEW(float, numbers);
+    r->posed = SN_NEW(double, 3 * (size_t)r->rig->neutral->vertex_count);
+    bool good = sorted && r->loads && r->errors && r->posed;
+    for (size_t k = 0; good && k < keys; k++) {
+        for (size_t t = 0; t < targets; t++)
+            r->loads[k] += fabs(r->clip->activations[k * targets + t]);
+        sorted[k] = r->loads[k];
+    }
+    if (good) sn_sort_doubles(keys, sorted);
+    r->least = good && keys > BUSIEST_KEYS ? sorted[keys - BUSIEST_KEYS] : 0;
+    sn_free(sorted);
+    return good ? SINEW_OK : sn_no_memory(error);
+}
+
+static void close_rounding(rounding *r) {
+    sn_free(r->loads), sn_free(r->errors), sn_free(r->posed);
+}
+
+/* Whether a key's pose is within the tolerance when all displacements have their errors. */
+static bool pose_is_within(const rounding *r, int key, double tolerance) {
+    const float *errors = r->errors;
+    size_t vertices = (size_t)r->rig->neutral->vertex_count;
+    memset(r->posed, 0, 3 * vertices * sizeof *r->posed);
+    for (int t = 0; t < r->rig->target_count; t++) {
+        const sinew_target *target = &r->rig->targets[t];
+        double a = r->clip->activations[(size_t)key * (size_t)r->rig->target_count + (size_t)t];
+        for (int i = 0; a != 0 && i < target->count; i++)
+            for (size_t c = 0; c < 3; c++)
+                r->posed[3 * (size_t)target->vertices[i] + c] +=
+                    a * (double)errors[3 * (size_t)i + c];
+        errors += 3 * (size_t)target->count;
+    }
+    for (size_t v = 0; v < vertices; v++)
+        if (!(sn_length(sn_at(r->posed, (int)v)) <= tolerance)) return false;
+    return true;
+}
+
+static bool clip_is_within(const rounding *r, double step, double tolerance) {
+    float *errors = r->errors;
+    for (int t = 0; t < r->rig->target_count; t++)
+        for (size_t i = 0; i < 3 * (size_t)r->rig->targets[t].count; i++) {
+            double delta = r->rig->targets[t].deltas[i];
+            *errors++ = (float)(rint(delta / step) * step - delta);
+        }
+    for (int k = 0; k < r->clip->time_count; k++)
+        if (r->loads[k] >= r->least && !pose_is_within(r, k, tolerance)) return false;
+    return true;
+}
+
+/* The largest step that keeps targets within the tolerance, and the poses of the clip, in which the
+ * errors of many targets add up. */
+static sinew_status choose_step(const sinew_rig *rig, const sn_keyed_clip *clip, double tolerance,
+                                double *step, sinew_error *error) {
+    *step = sn_gltf_step(tolerance); /* a coordinate is off by half a step, a vertex by 0.87 */
+    if (!clip) return SINEW_OK;
+    rounding r = {.rig = rig, .clip = clip};
+    sinew_status status = open_rounding(&r, error);
+    for (int i = 0; status == SINEW_OK && i < MOST_HALVINGS; i++) {
+        if (clip_is_within(&r, *step, tolerance)) break;
+        *step /= 2;
+    }
+    close_rounding(&r);
+    return status;
+}
+
 void sinew_compact_options_init(sinew_compact_options *options) {
     if (options)
         *options = (sinew_compact_options){sizeof *options, SINEW_COMPACT_TOLERANCE, false};
@@ -78,15 +166,16 @@ sinew_status sinew_rig_write_compact(const char *path, const sinew_rig *rig,
     SN_REQUIRE(chosen.tolerance > 0 && isfinite(chosen.tolerance), error);
     if (!sn_format_has_ending(&sn_format_glb, path))
         return sn_fail(error, SINEW_BAD_INPUT, "%s: only .glb files can be compact", path);
-    /* A coordinate is off by half a step at most, a vertex by 0.87 steps. */
     double diagonal = sinew_diagonal(rig->neutral->vertex_count, rig->neutral->positions);
-    double step = sn_gltf_step(chosen.tolerance * (diagonal > 0 ? diagonal : 1));
     sn_keyed_clip clip = {0};
     sn_buffer out = {0};
     if (curves)
         SN_TRY(sn_source_blame(&(sn_source){.name = path},
                                sn_keyed_clip_create(rig, curves, &clip, error), error));
-    sinew_status status = build(rig, curves ? &clip : NULL, step, chosen.normals, &out, error);
+    double step, tolerance = chosen.tolerance * (diagonal > 0 ? diagonal : 1);
+    sinew_status status = choose_step(rig, curves ? &clip : NULL, tolerance, &step, error);
+    if (status == SINEW_OK)
+        status = build(rig, curves ? &clip : NULL, step, chosen.normals, &out, error);
     sn_keyed_clip_free(&clip);
     return sn_format_finish(path, status, &out, error);
 }

@@ -100,6 +100,45 @@ static void a_compact_rig_is_small_and_within_its_tolerance(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* The errors of many targets add up in a pose. */
+static void poses_of_a_compact_clip_are_within_its_tolerance(void **state) {
+    (void)state;
+    enum { TARGETS = 40 };
+    sinew_error error;
+    sinew_rig *rig, *back;
+    sinew_curves *curves;
+    const char *path = temporary("clip.glb");
+    double shape[3 * VERTICES], ones[TARGETS], positions[2][3 * VERTICES], most = 0;
+    assert_ok(sinew_rig_create(sheet(), &rig, &error));
+    assert_ok(sinew_curves_create(TARGETS, 2, &curves, &error));
+    for (int t = 0; t < TARGETS; t++) {
+        char name[16];
+        snprintf(name, sizeof name, "t%d", t);
+        for (int i = 0; i < 3 * VERTICES; i++)
+            shape[i] = rig->neutral->positions[i] + 0.1 * sin(1.7 * i * (t + 1));
+        assert_ok(sinew_rig_add_pose(rig, name, shape, &error));
+        assert_ok(sinew_curves_set_name(curves, t, name, &error));
+        curves->values[t] = 0, curves->values[TARGETS + t] = ones[t] = 1;
+    }
+    curves->times[0] = 0, curves->times[1] = 1;
+    assert_ok(sinew_rig_write_compact(path, rig, curves, NULL, &error));
+    assert_ok(sinew_rig_read(1, &path, &back, &error));
+    for (int k = 0; k < 2; k++) {
+        sinew_linear *linear;
+        assert_ok(sinew_linear_create(k ? back : rig, &linear, &error));
+        sinew_linear_evaluate(linear, ones, positions[k]);
+        sinew_linear_destroy(linear);
+    }
+    for (int i = 0; i < VERTICES; i++) {
+        const double *a = positions[0] + 3 * i, *b = positions[1] + 3 * i;
+        most = fmax(most, hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]));
+    }
+    assert_below(most, SINEW_COMPACT_TOLERANCE * sinew_diagonal(VERTICES, rig->neutral->positions));
+    assert_true(most > 0);
+    sinew_curves_destroy(curves);
+    sinew_rig_destroy(rig), sinew_rig_destroy(back);
+}
+
 static void compact_frames_stay_within_their_tolerance(void **state) {
     (void)state;
     enum { FRAMES = 20 };
@@ -178,6 +217,7 @@ static void a_compact_rig_survives_without_memory(void **state) {
 int test_compact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_compact_rig_is_small_and_within_its_tolerance),
+        cmocka_unit_test(poses_of_a_compact_clip_are_within_its_tolerance),
         cmocka_unit_test(compact_frames_stay_within_their_tolerance),
         cmocka_unit_test(frames_of_one_motion_have_one_target),
         cmocka_unit_test(a_compact_rig_survives_without_memory),
