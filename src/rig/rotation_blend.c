@@ -341,6 +341,8 @@ static sinew_status build(sinew_rotation *r, const sinew_rig *rig, const double 
     }
     if (status == SINEW_OK) find_held_parts(r);
     if (held && !r->published) status = sn_rotation_choose_refinements(r, rig, monitor, error);
+    if (status == SINEW_OK && store->found && store->on_line)
+        status = sn_rotation_draw_line(r, error);
     if (held && status == SINEW_OK) sn_rotation_store_keep(store, r, held);
     sn_free(held);
     return status;
@@ -555,6 +557,7 @@ void sinew_rotation_destroy(sinew_rotation *rotation) {
     sn_rotation_strain_destroy(rotation->structure);
     sn_free(rotation->rest);
     sn_free(rotation->rest_centers);
+    sn_free(rotation->line);
     sn_free(rotation->held);
     sn_free(rotation->held_total);
     sn_free(rotation->loose_vertices);
@@ -702,6 +705,10 @@ static void orient_region(const sn_rotation_strain *rs, const sn_rotation_region
 static void evaluate(const sinew_rotation *rotation, sinew_rotation_state *state, const double *a,
                      int region_count, const sn_rotation_region *regions, double *positions) {
     const sn_rotation_strain *rs = rotation->structure;
+    /* regions are guided by rotations, which a line does not know */
+    bool on_line = rotation->line && rotation->refinements > 0 && region_count == 0;
+    for (size_t i = 0; on_line && i < 3 * (size_t)rotation->vertex_count; i++)
+        positions[i] = rotation->rest[i] + a[0] * rotation->line[i];
     blend_coordinates(rotation, a, state->coordinates);
     memcpy(state->centers, rotation->rest_centers,
            (size_t)3 * rs->component_count * sizeof *state->centers);
@@ -726,10 +733,12 @@ static void evaluate(const sinew_rotation *rotation, sinew_rotation_state *state
     for (int k = 0; k < region_count; k++)
         orient_region(rs, &regions[k], state->turns, state->coordinates);
     turn_back_holds(rs, state->centers, state->turns, positions);
-    sn_rotation_strain_rebuild(rs, state->work, state->coordinates, state->centers, positions);
+    if (!on_line)
+        sn_rotation_strain_rebuild(rs, state->work, state->coordinates, state->centers, positions);
+    bool together = !rotation->line && rotation->refinements > SN_FEW_REFINEMENTS;
     for (int k = 0; k < rotation->refinements; k++)
         sn_rotation_refine(rs, state->work, state->rotations, state->coordinates, state->centers,
-                           rotation->refinements > SN_FEW_REFINEMENTS, positions);
+                           together, positions);
     sn_rotation_strain_turn(rs, state->centers, state->turns, 1, positions);
     place_held_parts(rotation, state->centers, positions);
     sn_seams_copy(rotation->seams, a, positions);

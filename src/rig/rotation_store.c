@@ -6,7 +6,7 @@
 #include "base/memory.h"
 
 /* Goes up with every change to what is stored or how it is computed. */
-#define CACHE_VERSION "rotation 4"
+#define CACHE_VERSION "rotation 5"
 
 static void add_ints(sinew_hash *hash, const int *values, size_t count) {
     if (count) sinew_hash_add(hash, values, count * sizeof *values);
@@ -122,6 +122,8 @@ void sn_rotation_store_targets(sn_rotation_store *store, sinew_rotation *r) {
     if (!store->found) return;
     r->refinements = sn_unpack_int(from);
     from->failed |= r->refinements < 0;
+    store->on_line = sn_unpack_int(from) != 0;
+    from->failed |= store->on_line && r->target_count != 1;
     sn_unpack_into(from, r->held, (size_t)r->vertex_count, sizeof *r->held);
     for (int k = 0; k < r->target_count && !from->failed; k++) {
         sn_blend_target *stored = &r->targets[k];
@@ -156,6 +158,7 @@ void sn_rotation_store_keep(sn_rotation_store *store, const sinew_rotation *r, c
     sn_pack_array(&pack, rs->half_rest, 6 * links, sizeof(double));
     sn_pack_array(&pack, rs->link_stiffness, links, sizeof(double));
     sn_pack_int(&pack, r->refinements);
+    sn_pack_int(&pack, r->line != NULL);
     sn_pack_array(&pack, held, (size_t)r->vertex_count, sizeof *held);
     for (int k = 0; k < r->target_count; k++) {
         const sn_blend_target *stored = &r->targets[k];

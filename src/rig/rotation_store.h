@@ -26,7 +26,8 @@ typedef struct sn_rotation_source {
 typedef struct sn_rotation_store {
     sinew_cache_entry *entry; /* NULL: no cache */
     sn_unpack from;
-    bool found; /* what follows can be read */
+    bool found;   /* what follows can be read */
+    bool on_line; /* of the targets found: sn_rotation_draw_line is still to be called */
 } sn_rotation_store;
 
 sinew_status sn_rotation_store_open(sn_rotation_store *store, const sn_rotation_source *source,

@@ -24,6 +24,8 @@ struct sinew_rotation {
     sn_activation_plan *plan;
     sn_rotation_strain *structure;
     int refinements; /* of every frame: sn_rotation_refine */
+    double *line;    /* refinements start at rest + activation line, 3 per vertex; NULL: at the
+                        shape that the blended rotations give */
     bool published;  /* no links, no rotation of the whole, no unwrapping */
     int vertex_count;
     double *rest;

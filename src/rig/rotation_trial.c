@@ -142,11 +142,24 @@ sinew_status sn_rotation_stiffen_links(sinew_rotation *rotation, const sinew_rig
 /* ---- refinements --------------------------------------------------------------------------- */
 
 /* Mean relative error of edges half-way: beyond POOR the rotations of elements do not fit together.
- * Differences below SAME are none. A level that does not gain this factor is not worth its time. */
+ * Differences below SAME are none. An attempt that does not gain this factor is not worth its
+ * time. */
 static const double POOR = 0.025, SAME = 2e-5, GAIN = 0.9;
-static const int LEVELS[] = {0, 1, SN_FEW_REFINEMENTS, 10, 30};
-/* FINE: of LEVELS, the last one for the sake of linear blending; more are for poor shapes only. */
-enum { LEVEL_COUNT = sizeof LEVELS / sizeof *LEVELS, FINE = 2 };
+/* Radians: nothing rotates. */
+static const double STRAIGHT = 0.6;
+
+/* What is tried, in this order. Where shapes grow and nothing rotates, linear blending is off by
+ * the square of what the growth turns, only where it turns; blended rotations of neighbors, which
+ * turn unlike each other, spread their error over the rest. Refinements that start on the line
+ * lessen its error instead. */
+static const struct attempt {
+    int refinements;
+    bool line;
+} ATTEMPTS[] = {{0, false},  {1, true},  {SN_FEW_REFINEMENTS, true},
+                {10, true},  {1, false}, {SN_FEW_REFINEMENTS, false},
+                {10, false}, {30, false}};
+/* FINE: the last one for the sake of linear blending; more are for poor shapes only. */
+enum { ATTEMPT_COUNT = sizeof ATTEMPTS / sizeof *ATTEMPTS, FINE = 5 };
 
 typedef struct refinement {
     sinew_rotation *rotation;
@@ -174,23 +187,67 @@ static void evaluate_at(refinement *t, double weight, double *positions) {
     sn_rotation_evaluate_targets(t->rotation, t->state, &weight, positions);
 }
 
-/* The level that the only target needs. */
-static int choose_level(refinement *t) {
+/* The most that the only target turns an element against its part. */
+static double most_turned(const sinew_rotation *r) {
+    double most = 0;
+    for (int i = 0; i < r->targets[0].count; i++) {
+        const double *c = r->targets[0].coordinates + (size_t)SN_RS_SIZE * (size_t)i;
+        most = fmax(most, sn_length(sn_at(c + SN_RS_W, 0)) + sn_length(sn_at(c + SN_RS_Q, 0)));
+    }
+    return most;
+}
+
+/* The line of the pose before its parts are turned as a whole. Where parts are does not matter:
+ * refinements look at gradients. */
+static void fill_line(const sinew_rotation *r, const double *pose, double *centers, double *line) {
+    const sn_rotation_strain *rs = r->structure;
+    size_t n = 3 * (size_t)r->vertex_count;
+    for (int c = 0; c < 3 * rs->component_count; c++)
+        centers[c] = r->rest_centers[c] + r->targets[0].centers[c];
+    memcpy(line, pose, n * sizeof *line);
+    sn_rotation_strain_turn(rs, centers, r->targets[0].turns, -1, line);
+    for (size_t i = 0; i < n; i++) line[i] -= r->rest[i];
+}
+
+sinew_status sn_rotation_draw_line(sinew_rotation *r, sinew_error *error) {
+    size_t n = 3 * (size_t)r->vertex_count;
+    sinew_rotation_state *state = NULL;
+    double one = 1, *line = SN_NEW(double, n);
+    double *pose = sn_memdup(r->rest, n, sizeof *pose);
+    double *centers = SN_NEW(double, 3 * (size_t)r->structure->component_count);
+    sinew_status status = line && pose && centers ? sinew_rotation_state_create(r, &state, error)
+                                                  : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        int refinements = r->refinements;
+        r->refinements = 0; /* the same bits for an entry of the cache */
+        sn_rotation_evaluate_targets(r, state, &one, pose);
+        r->refinements = refinements;
+        fill_line(r, pose, centers, line);
+        r->line = line, line = NULL;
+    }
+    sinew_rotation_state_destroy(state);
+    sn_free(line), sn_free(pose), sn_free(centers);
+    return status;
+}
+
+/* The attempt that the only target needs. `line`: as sn_rotation_draw_line makes it. */
+static int choose_attempt(refinement *t, double *line) {
     sinew_rotation *r = t->rotation;
-    r->refinements = 0;
-    evaluate_at(t, 1, t->pose);
     for (size_t i = 0; i < 3 * (size_t)r->vertex_count; i++)
         t->line[i] = 0.5 * (r->rest[i] + t->pose[i]);
     double linear = edge_error(t, t->line), least = INFINITY;
+    bool straight = linear <= POOR && most_turned(r) <= STRAIGHT;
     int best = 0;
-    for (int level = 0; level < LEVEL_COUNT; level++) {
-        r->refinements = LEVELS[level];
+    for (int k = 0; k < ATTEMPT_COUNT; k++) {
+        if (ATTEMPTS[k].line && !straight) continue;
+        r->refinements = ATTEMPTS[k].refinements;
+        r->line = ATTEMPTS[k].line ? line : NULL;
         evaluate_at(t, 0.5, t->half);
         double own = edge_error(t, t->half);
-        if (own < GAIN * least) best = level, least = own;
-        if (own <= POOR && own <= linear + SAME) return level;
+        if (own < GAIN * least) best = k, least = own;
+        if (own <= POOR && own <= linear + SAME) return k;
         /* one step may gain little where three gain enough */
-        if (level >= FINE && (least <= POOR || best < level)) break;
+        if (k >= FINE && (least <= POOR || best < k)) break;
     }
     return best;
 }
@@ -210,9 +267,18 @@ sinew_status sn_rotation_choose_refinements(sinew_rotation *rotation, const sine
     t.half = sn_memdup(rotation->rest, n, sizeof(double));
     t.line = SN_NEW(double, n);
     sinew_status status = t.pose && t.half && t.line ? SINEW_OK : sn_no_memory(error);
-    rotation->refinements = LEVELS[LEVEL_COUNT - 1]; /* the state has room for them */
+    if (status == SINEW_OK) status = sn_rotation_draw_line(rotation, error);
+    double *line = rotation->line;
+    rotation->refinements = 1; /* the state has room for them */
     if (status == SINEW_OK) status = sinew_rotation_state_create(rotation, &t.state, error);
-    if (status == SINEW_OK) rotation->refinements = LEVELS[choose_level(&t)];
+    rotation->line = NULL, rotation->refinements = 0;
+    if (status == SINEW_OK) {
+        evaluate_at(&t, 1, t.pose);
+        const struct attempt *chosen = &ATTEMPTS[choose_attempt(&t, line)];
+        rotation->refinements = chosen->refinements;
+        rotation->line = chosen->line ? line : NULL;
+    }
+    if (!rotation->line) sn_free(line);
     sinew_rotation_state_destroy(t.state);
     sn_edges_free(&t.edges);
     sn_free(t.pose), sn_free(t.half), sn_free(t.line);

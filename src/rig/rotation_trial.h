@@ -15,6 +15,9 @@
 sinew_status sn_rotation_choose_refinements(sinew_rotation *rotation, const sinew_rig *rig,
                                             const sinew_monitor *monitor, sinew_error *error);
 
+/* Lets the refinements of a rig with one target start on the straight line to its pose. */
+sinew_status sn_rotation_draw_line(sinew_rotation *rotation, sinew_error *error);
+
 /* After the targets are measured. Factors the system again when links have changed. */
 sinew_status sn_rotation_stiffen_links(sinew_rotation *rotation, const sinew_rig *rig,
                                        const sinew_monitor *monitor, sinew_error *error);
