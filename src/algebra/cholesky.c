@@ -1,6 +1,8 @@
 #include "algebra/cholesky.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "algebra/multifrontal.h"
 #include "algebra/ordering.h"
@@ -12,7 +14,9 @@ struct sn_cholesky {
     int size, nonzeros; /* of the analyzed matrix */
     sn_supernodal *pattern;
     double *values;
-    float *values_f32; /* NULL before the first sn_cholesky_prepare_f32 */
+    /* NULL before they are first prepared */
+    float *values_f32;
+    uint16_t *values_bf16;
 };
 
 struct sn_cholesky_work {
@@ -101,6 +105,7 @@ void sn_cholesky_destroy(sn_cholesky *factor) {
     sn_supernodal_destroy(factor->pattern);
     sn_free_aligned(factor->values);
     sn_free_aligned(factor->values_f32);
+    sn_free_aligned(factor->values_bf16);
     sn_free(factor);
 }
 
@@ -167,6 +172,26 @@ sinew_status sn_cholesky_prepare_f32(sn_cholesky *factor, sinew_error *error) {
     return SINEW_OK;
 }
 
+/* The nearest one, the even one of two. Values of the factor are finite. */
+static uint16_t bfloat16_of(double value) {
+    float single = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+sinew_status sn_cholesky_prepare_bf16(sn_cholesky *factor, sinew_error *error) {
+    size_t count = factor->pattern->values;
+    if (!factor->values_bf16) factor->values_bf16 = sn_alloc_aligned(count, sizeof(uint16_t));
+    if (!factor->values_bf16) return sn_no_memory(error);
+    for (size_t from = 0; from < count; from += UNASKED) {
+        size_t to = count - from < UNASKED ? count : from + UNASKED;
+        if (sn_scope_poll()) return sn_fail(error, SINEW_CANCELLED, "cancelled");
+        for (size_t i = from; i < to; i++) factor->values_bf16[i] = bfloat16_of(factor->values[i]);
+    }
+    return SINEW_OK;
+}
+
 void sn_cholesky_solve_f32(const sn_cholesky *factor, sn_cholesky_work *work, int count,
                            const float *b, float *x) {
     for (int k = 0, sides; k < count; k += sides) {
@@ -174,4 +199,10 @@ void sn_cholesky_solve_f32(const sn_cholesky *factor, sn_cholesky_work *work, in
         sn_supernodal_solve_f32(factor->pattern, factor->values_f32, sides, count, b + k, x + k,
                                 work->x, work->scratch);
     }
+}
+
+void sn_cholesky_solve_bf16(const sn_cholesky *factor, sn_cholesky_work *work, const float *b,
+                            float *x) {
+    sn_supernodal_solve_bf16(factor->pattern, factor->values_bf16, 3, 3, b, x, work->x,
+                             work->scratch);
 }

@@ -423,14 +423,31 @@ static inline void restore_tiny(unsigned saved) {
 
 enum { VECTOR_BYTES = 32 };
 
+static inline float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 #define REAL       double
+#define VALUE      double
 #define NAME(name) name
 #include "algebra/supernodal_sweep.h"
 #undef REAL
+#undef VALUE
 #undef NAME
 
 #define REAL       float
+#define VALUE      float
 #define NAME(name) name##_f32
 #include "algebra/supernodal_sweep.h"
+#undef VALUE
+#undef NAME
+
+#define BFLOAT16
+#define VALUE      uint16_t
+#define NAME(name) name##_bf16
+#include "algebra/supernodal_sweep.h"
 #undef REAL
+#undef VALUE
 #undef NAME

@@ -27,6 +27,7 @@
 #define SN_ALGEBRA_SUPERNODAL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "algebra/sparse.h"
 
@@ -97,5 +98,8 @@ void sn_supernodal_solve(const sn_supernodal *pattern, const double *values, int
                          const double *b, double *out, double *x, double *scratch);
 void sn_supernodal_solve_f32(const sn_supernodal *pattern, const float *values, int sides,
                              int stride, const float *b, float *out, float *x, float *scratch);
+/* values: bfloat16, the upper half of a float. Three sides only. */
+void sn_supernodal_solve_bf16(const sn_supernodal *pattern, const uint16_t *values, int sides,
+                              int stride, const float *b, float *out, float *x, float *scratch);
 
 #endif

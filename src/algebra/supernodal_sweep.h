@@ -1,4 +1,5 @@
-/* Included by supernodal.c once for double and once for float: REAL and NAME differ.
+/* Included by supernodal.c for each type of the stored factor, VALUE, and of the arithmetic, REAL:
+ * double in double, float in float, and bfloat16 in float. NAME tells the functions apart.
  *
  * A supernode's part of x is copied to a scratch array t, `stride` consecutive values per
  * right-hand side, so that the loops over rows are loops over vectors of LANES values. `sides` and
@@ -13,39 +14,61 @@ typedef REAL NAME(vector) __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef REAL NAME(four)
     __attribute__((vector_size(4 * sizeof(REAL)), may_alias, aligned(sizeof(REAL))));
 
+/* One value of the factor, and as many as fill a vector. */
+#ifdef BFLOAT16
+typedef VALUE NAME(stored) __attribute__((vector_size(NAME(WIDTH) * sizeof(VALUE)), may_alias));
+typedef uint32_t NAME(bits) __attribute__((vector_size(VECTOR_BYTES)));
+SN_ALWAYS_INLINE REAL NAME(value)(VALUE stored) {
+    return float_of_bits((uint32_t)stored << 16);
+}
+SN_ALWAYS_INLINE NAME(vector) NAME(load)(const VALUE *at) {
+    return (NAME(vector))(__builtin_convertvector(*(const NAME(stored) *)at, NAME(bits)) << 16);
+}
+#else
+SN_ALWAYS_INLINE REAL NAME(value)(VALUE stored) {
+    return stored;
+}
+SN_ALWAYS_INLINE NAME(vector) NAME(load)(const VALUE *at) {
+    return *(const NAME(vector) *)at;
+}
+#endif
+
 /* The factor is read once forward and once backward, each time sequentially. Prefetched this far
  * ahead, it arrives while earlier panels are being processed. */
-SN_ALWAYS_INLINE void NAME(fetch)(const REAL *at, const int count) {
-    for (int line = 0; line < count * (int)sizeof(REAL); line += 64)
+SN_ALWAYS_INLINE void NAME(fetch)(const VALUE *at, const int count) {
+    for (int line = 0; line < count * (int)sizeof(VALUE); line += 64)
         __builtin_prefetch((const char *)at + line);
 }
 
 /* Forward, one panel: y = (triangle)^-1 t, t -= rest y. Returns the next panel. The vectors start
  * at a multiple of LANES, so some of their first rows lie in the panel itself: the factor is zero
  * there, and y is stored afterwards. */
-SN_ALWAYS_INLINE const REAL *NAME(forward_panel)(const REAL *v, int j, int end, int stride, REAL *t,
-                                                 const int w, const int sides) {
+SN_ALWAYS_INLINE const VALUE *NAME(forward_panel)(const VALUE *v, int j, int end, int stride,
+                                                  REAL *t, const int w, const int sides) {
     REAL y[PANEL_SIDES][PANEL];
     for (int q = 0; q < sides; q++)
         for (int c = 0; c < w; c++) {
             REAL sum = t[q * stride + j + c];
-            for (int b = 0; b < c; b++) sum -= v[b * PANEL + c] * y[q][b];
-            y[q][c] = sum * v[c * PANEL + c];
+            for (int b = 0; b < c; b++) sum -= NAME(value)(v[b * PANEL + c]) * y[q][b];
+            y[q][c] = sum * NAME(value)(v[c * PANEL + c]);
         }
-    const NAME(vector) *a = (const NAME(vector) *)(v + TRIANGLE);
-    for (int i = (j + w) / LANES * LANES; i < end; i += LANES, a += w * NAME(VECTORS)) {
-        NAME(fetch)((const REAL *)a + FETCH_AHEAD / sizeof(REAL), w * LANES);
-        for (int h = 0; h < NAME(VECTORS); h++)
+    const VALUE *at = v + TRIANGLE;
+    for (int i = (j + w) / LANES * LANES; i < end; i += LANES, at += w * LANES) {
+        NAME(fetch)(at + FETCH_AHEAD / sizeof(VALUE), w * LANES);
+        for (int h = 0; h < NAME(VECTORS); h++) {
+            NAME(vector) a[PANEL];
+            for (int c = 0; c < w; c++) a[c] = NAME(load)(at + c * LANES + h * NAME(WIDTH));
             for (int q = 0; q < sides; q++) {
                 NAME(vector) *u = (NAME(vector) *)(t + q * stride + i) + h;
                 NAME(vector) sum = *u;
-                for (int c = 0; c < w; c++) sum -= a[c * NAME(VECTORS) + h] * y[q][c];
+                for (int c = 0; c < w; c++) sum -= a[c] * y[q][c];
                 *u = sum;
             }
+        }
     }
     for (int q = 0; q < sides; q++)
         for (int c = 0; c < w; c++) t[q * stride + j + c] = y[q][c];
-    return (const REAL *)a;
+    return at;
 }
 
 /* Four lanes: those of a short vector, or the sums of both halves of a long one. */
@@ -70,27 +93,30 @@ SN_ALWAYS_INLINE NAME(four) NAME(add_lanes)(const NAME(vector) * s) {
 }
 
 /* Backward, one panel: y = (triangle)^-T (t - rest^T t), from the last rows to the first. */
-SN_ALWAYS_INLINE void NAME(backward_panel)(const REAL *v, int j, int end, int stride, REAL *t,
+SN_ALWAYS_INLINE void NAME(backward_panel)(const VALUE *v, int j, int end, int stride, REAL *t,
                                            const int w, const int sides) {
     NAME(vector) s[PANEL_SIDES][PANEL] = {{{0}}};
     int first = (j + w) / LANES * LANES;
-    const NAME(vector) *a = (const NAME(vector) *)(v + TRIANGLE) + (end - first) / NAME(WIDTH) * w;
+    const VALUE *at = v + TRIANGLE + (end - first) * w;
     for (int i = end - LANES; i >= first; i -= LANES) {
-        a -= w * NAME(VECTORS);
-        NAME(fetch)((const REAL *)a - FETCH_AHEAD / sizeof(REAL), w * LANES);
-        for (int h = 0; h < NAME(VECTORS); h++)
+        at -= w * LANES;
+        NAME(fetch)(at - FETCH_AHEAD / sizeof(VALUE), w * LANES);
+        for (int h = 0; h < NAME(VECTORS); h++) {
+            NAME(vector) a[PANEL];
+            for (int c = 0; c < w; c++) a[c] = NAME(load)(at + c * LANES + h * NAME(WIDTH));
             for (int q = 0; q < sides; q++) {
                 NAME(vector) u = *((const NAME(vector) *)(t + q * stride + i) + h);
-                for (int c = 0; c < w; c++) s[q][c] += a[c * NAME(VECTORS) + h] * u;
+                for (int c = 0; c < w; c++) s[q][c] += a[c] * u;
             }
+        }
     }
     for (int q = 0; q < sides; q++) {
         REAL y[PANEL];
         NAME(four) sum = NAME(add_lanes)(s[q]);
         for (int c = w - 1; c >= 0; c--) {
             y[c] = t[q * stride + j + c] - sum[c];
-            for (int b = c + 1; b < w; b++) y[c] -= v[c * PANEL + b] * y[b];
-            y[c] *= v[c * PANEL + c];
+            for (int b = c + 1; b < w; b++) y[c] -= NAME(value)(v[c * PANEL + b]) * y[b];
+            y[c] *= NAME(value)(v[c * PANEL + c]);
         }
         for (int c = 0; c < w; c++) t[q * stride + j + c] = y[c];
     }
@@ -98,14 +124,14 @@ SN_ALWAYS_INLINE void NAME(backward_panel)(const REAL *v, int j, int end, int st
 
 /* If there are more sides than fit in registers, they pass over the panel again while it is in L1
  * cache. */
-SN_ALWAYS_INLINE const REAL *NAME(forward_sides)(const REAL *v, int j, int end, int stride, REAL *t,
-                                                 const int w, const int sides) {
+SN_ALWAYS_INLINE const VALUE *NAME(forward_sides)(const VALUE *v, int j, int end, int stride,
+                                                  REAL *t, const int w, const int sides) {
     if (sides <= PANEL_SIDES) return NAME(forward_panel)(v, j, end, stride, t, w, sides);
     NAME(forward_panel)(v, j, end, stride, t, w, PANEL_SIDES);
     return NAME(forward_panel)(v, j, end, stride, t + PANEL_SIDES * stride, w, sides - PANEL_SIDES);
 }
 
-SN_ALWAYS_INLINE void NAME(backward_sides)(const REAL *v, int j, int end, int stride, REAL *t,
+SN_ALWAYS_INLINE void NAME(backward_sides)(const VALUE *v, int j, int end, int stride, REAL *t,
                                            const int w, const int sides) {
     if (sides <= PANEL_SIDES) {
         NAME(backward_panel)(v, j, end, stride, t, w, sides);
@@ -186,7 +212,7 @@ SN_ALWAYS_INLINE void NAME(give)(REAL *x, const int *row, int count, const REAL 
 }
 
 SN_ALWAYS_INLINE void NAME(forward)(const sn_supernodal *pattern, const sn_supernode *node,
-                                    const REAL *values, const REAL *b, int b_stride, REAL *x,
+                                    const VALUE *values, const REAL *b, int b_stride, REAL *x,
                                     REAL *t, int stride, const int sides) {
     int width = node->width, rows = width + node->below, end = (int)round_up((size_t)rows);
     const int *row = pattern->row + node->rows;
@@ -195,7 +221,7 @@ SN_ALWAYS_INLINE void NAME(forward)(const sn_supernodal *pattern, const sn_super
     NAME(take)(own, NULL, &own_b, width, t, stride, sides);
     for (int q = 0; q < sides; q++)
         for (int i = width; i < end; i++) t[q * stride + i] = 0;
-    const REAL *v = values + node->values;
+    const VALUE *v = values + node->values;
     int j = 0;
     for (; j + PANEL <= width; j += PANEL)
         v = NAME(forward_sides)(v, j, end, stride, t, PANEL, sides);
@@ -207,7 +233,7 @@ SN_ALWAYS_INLINE void NAME(forward)(const sn_supernodal *pattern, const sn_super
 }
 
 SN_ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_supernode *node,
-                                     const REAL *values, REAL *x, REAL *t, int stride,
+                                     const VALUE *values, REAL *x, REAL *t, int stride,
                                      const int sides) {
     int width = node->width, rows = width + node->below, end = (int)round_up((size_t)rows);
     const int *row = pattern->row + node->rows;
@@ -217,7 +243,7 @@ SN_ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_supe
     for (int q = 0; q < sides; q++)
         for (int i = rows; i < end; i++) t[q * stride + i] = 0;
     /* panels from last to first; their offsets follow from the sizes of the ones before */
-    const REAL *v = values + node->values + node_values(node);
+    const VALUE *v = values + node->values + node_values(node);
     int whole = width / PANEL * PANEL, rest = width - whole;
     if (rest) v -= panel_values(node, whole, rest);
     if (rest == 3) NAME(backward_sides)(v, whole, end, stride, t, 3, sides);
@@ -233,7 +259,8 @@ SN_ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_supe
 /* The caller's arrays and the work arrays of one solve. */
 typedef struct NAME(sweep) {
     const sn_supernodal *pattern;
-    const REAL *values, *b;
+    const VALUE *values;
+    const REAL *b;
     REAL *out, *x, *scratch;
     int stride, sides;
 } NAME(sweep);
@@ -275,6 +302,7 @@ static void NAME(run_task)(const NAME(sweep) * s, int t, bool down, int sides) {
     const sn_supernodal_task *task = &s->pattern->task[t];
     if (sn_scope_poll()) return;
     switch (sides * 2 + down) {
+#ifndef BFLOAT16 /* of three sides alone */
     case 2:
         NAME(walk_up)(s, task, 1);
         break;
@@ -287,12 +315,6 @@ static void NAME(run_task)(const NAME(sweep) * s, int t, bool down, int sides) {
     case 5:
         NAME(walk_down)(s, task, 2);
         break;
-    case 6:
-        NAME(walk_up)(s, task, 3);
-        break;
-    case 7:
-        NAME(walk_down)(s, task, 3);
-        break;
     case 8:
         NAME(walk_up)(s, task, 4);
         break;
@@ -302,8 +324,15 @@ static void NAME(run_task)(const NAME(sweep) * s, int t, bool down, int sides) {
     case 16:
         NAME(walk_up)(s, task, 8);
         break;
-    default:
+    case 17:
         NAME(walk_down)(s, task, 8);
+        break;
+#endif
+    case 6:
+        NAME(walk_up)(s, task, 3);
+        break;
+    default:
+        NAME(walk_down)(s, task, 3);
         break;
     }
 }
@@ -321,7 +350,7 @@ static void NAME(run_down)(void *context, sn_span span) {
 /* Everything is read from b before anything is written to out, because the top is processed in
  * between. The backward sweep uses the same seats as the forward sweep, so that a thread finds its
  * data in its caches. */
-void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values, int sides,
+void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const VALUE *values, int sides,
                                int stride, const REAL *b, REAL *out, REAL *x, REAL *scratch) {
     size_t length = (size_t)sn_supernodal_row_length(sides);
     NAME(sweep) s = {pattern, values, b, out, x, scratch, stride, sides};

@@ -131,7 +131,7 @@ static sinew_status factor_laplacian(const sn_system *system, const sn_network *
     sn_sparse *matrix = NULL;
     SN_TRY(sn_preconditioner_laplacian(system, network, pull, &matrix, error));
     sinew_status status = sn_cholesky_create(matrix, factor, error);
-    if (status == SINEW_OK) status = sn_cholesky_prepare_f32(*factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_prepare_bf16(*factor, error);
     sn_sparse_destroy(matrix);
     return status;
 }
@@ -393,8 +393,8 @@ size_t sn_preconditioner_bytes(const sn_preconditioner *preconditioner) {
     if (!preconditioner->laplacian) return sizeof *preconditioner;
     size_t n = (size_t)sn_cholesky_size(preconditioner->laplacian);
     size_t m = MODES * (size_t)preconditioner->clusters.count;
-    /* the factor in double and its single copy; clusters and the neutral */
-    return 12 * sn_cholesky_nonzeros(preconditioner->laplacian) + 48 * n + 4 * m * m;
+    /* the factor in double and its copy of 16 bits a value; clusters and the neutral */
+    return 10 * sn_cholesky_nonzeros(preconditioner->laplacian) + 48 * n + 4 * m * m;
 }
 
 /* ---- the part that follows a solve ---- */
@@ -703,7 +703,7 @@ void sn_preconditioning_apply(const sn_system *system, sn_preconditioning *state
     const sn_clusters *clusters = &state->constant->clusters;
     bool coarse = clusters->count > 0;
     restrict_to_clusters(system, state, r);
-    sn_cholesky_solve_f32(state->constant->laplacian, state->work, 3, state->packed, state->packed);
+    sn_cholesky_solve_bf16(state->constant->laplacian, state->work, state->packed, state->packed);
     if (coarse) solve_coarse(state);
     sn_parallel_for(system->free_count, 256, apply_to_vertices,
                     &(apply_to_vertices_loop){state, coarse, r, z});

@@ -167,6 +167,51 @@ static void solves_have_the_same_bits_for_any_threads(void **state) {
     }
 }
 
+/* Of preconditioners: close to the factor it was made of, symmetric to rounding, and the same bits
+ * for any threads. */
+static void solves_of_sixteen_bits_a_value_are_close_and_symmetric(void **state) {
+    (void)state;
+    sinew_error error;
+    sn_sparse *matrix = test_grid_matrix(120, 100, 1, 1, 0.5);
+    size_t size = 3 * (size_t)matrix->rows;
+    double *b = test_random_vector(size, 3), *c = test_random_vector(size, 5);
+    double *x = malloc(size * sizeof *x);
+    float *from[2] = {malloc(size * sizeof(float)), malloc(size * sizeof(float))};
+    float *to[2] = {malloc(size * sizeof(float)), malloc(size * sizeof(float))};
+    float *first = malloc(size * sizeof *first);
+    for (size_t i = 0; i < size; i++) from[0][i] = (float)b[i], from[1][i] = (float)c[i];
+    for (int t = 1; t <= 3; t++) {
+        sinew_set_threads(t);
+        sn_cholesky *factor;
+        sn_cholesky_work *work;
+        assert_ok(sn_cholesky_create(matrix, &factor, &error));
+        assert_ok(sn_cholesky_prepare_bf16(factor, &error));
+        assert_ok(sn_cholesky_work_create(factor, 3, &work, &error));
+        sn_cholesky_solve(factor, work, 3, b, x);
+        for (int k = 0; k < 2; k++) sn_cholesky_solve_bf16(factor, work, from[k], to[k]);
+        if (t == 1) memcpy(first, to[0], size * sizeof *first);
+        assert_memory_equal(first, to[0], size * sizeof *first);
+        double error_squared = 0, squared = 0, forth = 0, back = 0, own = 0;
+        for (size_t i = 0; i < size; i++) {
+            error_squared += pow((double)to[0][i] - x[i], 2), squared += x[i] * x[i];
+            forth += (double)from[1][i] * (double)to[0][i];
+            back += (double)from[0][i] * (double)to[1][i];
+            own += (double)from[0][i] * (double)to[0][i];
+        }
+        assert_below(sqrt(error_squared / squared), 0.01);
+        assert_below(fabs(forth - back), 1e-5 * own);
+        sn_cholesky_solve_bf16(factor, work, from[0], from[0]); /* in place */
+        assert_memory_equal(first, from[0], size * sizeof *first);
+        for (size_t i = 0; i < size; i++) from[0][i] = (float)b[i];
+        sn_cholesky_work_destroy(work);
+        sn_cholesky_destroy(factor);
+    }
+    sinew_set_threads(0);
+    for (int k = 0; k < 2; k++) free(from[k]), free(to[k]);
+    free(first), free(x), free(b), free(c);
+    sn_sparse_destroy(matrix);
+}
+
 static atomic_int received;
 static atomic_bool sending;
 
@@ -217,6 +262,7 @@ int test_cholesky(void) {
         cmocka_unit_test(matrix_that_is_not_positive_definite_is_named_by_column),
         cmocka_unit_test(failed_factor_can_be_factored_again),
         cmocka_unit_test(solves_have_the_same_bits_for_any_threads),
+        cmocka_unit_test(solves_of_sixteen_bits_a_value_are_close_and_symmetric),
         cmocka_unit_test(termination_reaches_the_host_while_a_matrix_is_ordered),
     };
     return cmocka_run_group_tests_name("cholesky", tests, NULL, NULL);

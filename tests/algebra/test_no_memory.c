@@ -42,6 +42,7 @@ static sinew_status cholesky_job(void *user) {
     sn_low_rank *update = NULL;
     sinew_status status = sn_cholesky_create(grid, &factor, &error);
     if (status == SINEW_OK) status = sn_cholesky_prepare_f32(factor, &error);
+    if (status == SINEW_OK) status = sn_cholesky_prepare_bf16(factor, &error);
     if (status == SINEW_OK) status = sn_cholesky_work_create(factor, 3, &work, &error);
     if (status == SINEW_OK) status = sn_low_rank_create(factor, 4, 1, &update, &error);
     if (status == SINEW_OK) status = sn_low_rank_set_columns(update, columns, &error);
