@@ -10,6 +10,7 @@
 #include "session/load.h"
 #include "session/modal_guard.h"
 #include "session/modal_poses.h"
+#include "sinew/rotation.h"
 
 /* ---- parameters --------------------------------------------------------------------------- */
 
@@ -133,23 +134,34 @@ static sinew_status key_weights(const sn_model_setup *setup, const json_t *key, 
     return SINEW_OK;
 }
 
-/* The velocity of a key's pose: how its slider weights change, times what they move. */
+/* The velocity of a key's pose: that of the rotation-aware blend while its slider weights change.
+ * That of the linear blend would shrink what turns. */
 static sinew_status read_velocity(const sn_model_setup *setup, const json_t *key, int index,
-                                  const sinew_linear *linear, const double *weights,
-                                  const double *pose, double **velocity, sinew_error *error) {
+                                  const double *weights, sinew_rotation **rotation,
+                                  double **velocity, sinew_error *error) {
     const sinew_rig *rig = setup->rig;
     const json_t *map = json_object_get(key, "velocity");
     size_t size = (size_t)3 * (size_t)rig->neutral->vertex_count;
     char location[64];
     if (!map) return SINEW_OK;
     snprintf(location, sizeof location, "/keys/%d/velocity", index);
-    double *moved = SN_NEW(double, rig->slider_count);
+    double *moved = SN_NEW(double, rig->slider_count), *pose = SN_NEW(double, size);
+    sinew_rotation_state *state = NULL;
     *velocity = SN_NEW(double, size);
-    sinew_status status = moved && *velocity ? SINEW_OK : sn_no_memory(error);
-    const double step = 1e-4; /* in-betweens and combinations are not linear in their weights */
+    sinew_status status = moved && pose && *velocity ? SINEW_OK : sn_no_memory(error);
+    const double step = 1e-4;
     if (status == SINEW_OK)
         status = sn_scene_weights(setup->scene, rig, map, location, moved, error);
-    if (status == SINEW_OK) {
+    bool moves = json_object_size(map) > 0;
+    if (status == SINEW_OK && !moves) memset(*velocity, 0, size * sizeof **velocity);
+    if (status == SINEW_OK && moves && !*rotation) {
+        sinew_rotation_options options;
+        sinew_rotation_options_init(&options);
+        options.cache = setup->cache;
+        status = sinew_rotation_create(rig, &options, setup->monitor, rotation, error);
+    }
+    if (status == SINEW_OK && moves) status = sinew_rotation_state_create(*rotation, &state, error);
+    if (status == SINEW_OK && moves) {
         memcpy(moved, weights, (size_t)rig->slider_count * sizeof *moved);
         for (void *at = json_object_iter((json_t *)map); at;
              at = json_object_iter_next((json_t *)map, at)) {
@@ -157,10 +169,12 @@ static sinew_status read_velocity(const sn_model_setup *setup, const json_t *key
             for (int i = 0; i < count; i++)
                 moved[sliders[i]] += step * json_number_value(json_object_iter_value(at));
         }
-        sinew_linear_evaluate(linear, moved, *velocity);
+        sinew_rotation_evaluate(*rotation, state, weights, pose);
+        sinew_rotation_evaluate(*rotation, state, moved, *velocity);
         for (size_t i = 0; i < size; i++) (*velocity)[i] = ((*velocity)[i] - pose[i]) / step;
     }
-    sn_free(moved);
+    sinew_rotation_state_destroy(state);
+    sn_free(moved), sn_free(pose);
     return status;
 }
 
@@ -182,6 +196,7 @@ static sinew_status read_keys(const sn_model_setup *setup, sn_modal_keys *keys,
     keys->velocities = SN_NEW0(double *, count);
     double *weights = SN_NEW(double, setup->rig->slider_count);
     sinew_linear *linear = NULL;
+    sinew_rotation *rotation = NULL; /* for velocities */
     sinew_status status = keys->times && keys->inner_times && keys->poses && keys->inner_poses &&
                                   keys->velocities && weights
                               ? sinew_linear_create(setup->rig, &linear, error)
@@ -204,9 +219,10 @@ static sinew_status read_keys(const sn_model_setup *setup, sn_modal_keys *keys,
         if (inner)
             status = sn_scene_fail(setup->scene, error, "/keys", "an inner key has no velocity");
         else
-            status = read_velocity(setup, key, (int)k, linear, weights, pose,
+            status = read_velocity(setup, key, (int)k, weights, &rotation,
                                    &keys->velocities[keys->count - 1], error);
     }
+    sinew_rotation_destroy(rotation);
     sinew_linear_destroy(linear);
     sn_free(weights);
     return status;

@@ -1,6 +1,8 @@
 /* What a scene can ask of modal motion beyond its parameters: pins, orientations, paths, tets. */
 #include "support.h"
 
+#include <math.h>
+
 #include "base/memory.h"
 #include "base/vec3.h"
 #include "groups.h"
@@ -136,6 +138,33 @@ static void keys_have_velocities(void **state) {
     for (int k = 0; k < 3; k++) free(frames[k]);
 }
 
+/* The end of a bar that bends by 120 degrees at a weight of 1 turns by that much a second; linear
+ * blending would stretch it by half its width instead. */
+static void velocities_turn_what_turns(void **state) {
+    (void)state;
+    int n, high = 0, low = 0;
+    double *still = frames_of("\"parameters\": {\"modes\": 30}", NULL, &n);
+    double *passing = frames_of("\"parameters\": {\"modes\": 30}, \"keys\": [{\"time\": 0, "
+                                "\"pose\": \"neutral\"}, {\"time\": 0.76, \"pose\": \"bend120\", "
+                                "\"velocity\": {\"bend120\": 1}}, {\"time\": 1, \"pose\": "
+                                "\"neutral\"}]",
+                                NULL, &n);
+    const double *pose = still + 12 * (size_t)n, *before = passing + 9 * (size_t)n;
+    for (int v = 0; v < n; v++) { /* across the end of the bar */
+        sn_vec3 at = sn_at(still, v);
+        if (at.x < 0.999) continue;
+        if (sn_at(still, high).x < 0.999 || at.y > sn_at(still, high).y) high = v;
+        if (sn_at(still, low).x < 0.999 || at.y < sn_at(still, low).y) low = v;
+    }
+    sn_vec3 across = sn_sub(sn_at(pose, high), sn_at(pose, low));
+    sn_vec3 rate =
+        sn_scale(1 / 0.01, sn_sub(across, sn_sub(sn_at(before, high), sn_at(before, low))));
+    double squared = sn_dot(across, across);
+    assert_close(sn_dot(across, rate) / squared, 0, 0.2);
+    assert_close(sn_length(sn_cross(across, rate)) / squared, 2 * M_PI / 3, 0.4);
+    free(still), free(passing);
+}
+
 /* A region asked to keep its orientation of rest turns less than without. */
 static void orientations_level_a_region(void **state) {
     (void)state;
@@ -227,6 +256,7 @@ int test_modal(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pins_hold_move_and_turn),
         cmocka_unit_test(keys_have_velocities),
+        cmocka_unit_test(velocities_turn_what_turns),
         cmocka_unit_test(swings_that_fold_the_body_are_damped),
         cmocka_unit_test(held_vertices_follow_their_lines),
         cmocka_unit_test(orientations_level_a_region),
