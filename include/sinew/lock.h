@@ -9,7 +9,7 @@
  * S picks the locked coordinates, S' all others, slack is the part of the requested motion that
  * lies within the dead zone. On a linear rig without limits this is the closed form of Lewis,
  * Mooser, Deng and Neumann ("Reducing blendshape interference by selected motion attenuation",
- * 2005), with the change of weights regularised:
+ * 2005), with the change of weights regularized:
  *
  *   w2 = w1 - alpha (D^T D + (alpha - 1) Q + ridge W)^-1 S^T soft(S (f(w1) - f_lock)),   Q = S^T S
  *

@@ -2,7 +2,7 @@
  *
  * Based on: Lewis, Mooser, Deng, Neumann, "Reducing blendshape interference by selected motion
  * attenuation", I3D 2005.
- * We differ in: the change of weights is regularised instead of nothing; motion below a tolerance
+ * We differ in: the change of weights is regularized instead of nothing; motion below a tolerance
  * is left alone; sliders keep their limits inside the solve; the sliders a user moves may be kept;
  * coordinates are held at the pose of their own lock; in-betweens and combinations are followed.
  * docs/locks.md has the figures behind each.
