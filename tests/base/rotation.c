@@ -130,6 +130,23 @@ static void quaternions_of_matrices_are_unit_and_give_them_back(void **state) {
     }
 }
 
+/* The largest component is found from the matrix, whichever it is and however small the others. */
+static void quaternions_with_tiny_components_come_back(void **state) {
+    (void)state;
+    static const double sizes[] = {-1, -0.3, -1e-8, 0, 1e-8, 0.3, 1};
+    for (int i = 0; i < 7 * 7 * 7 * 7; i++) {
+        sn_quat q = {sizes[i % 7], sizes[i / 7 % 7], sizes[i / 49 % 7], sizes[i / 343]};
+        if (fabs(q.w) + fabs(q.x) + fabs(q.y) + fabs(q.z) < 0.1) continue;
+        q = sn_quat_normalize(q);
+        sn_quat back = sn_quat_from_mat3(sn_quat_to_mat3(q));
+        double sign = q.w * back.w + q.x * back.x + q.y * back.y + q.z * back.z < 0 ? -1 : 1;
+        assert_close(back.w, sign * q.w, 1e-14);
+        assert_close(back.x, sign * q.x, 1e-14);
+        assert_close(back.y, sign * q.y, 1e-14);
+        assert_close(back.z, sign * q.z, 1e-14);
+    }
+}
+
 static void slerp_turns_evenly(void **state) {
     (void)state;
     for (int trial = 0; trial < 100; trial++) {
@@ -303,6 +320,7 @@ int test_rotation(void) {
         cmocka_unit_test(log_of_half_a_turn_finds_the_axis),
         cmocka_unit_test(quaternion_product_is_the_matrix_product),
         cmocka_unit_test(quaternions_of_matrices_are_unit_and_give_them_back),
+        cmocka_unit_test(quaternions_with_tiny_components_come_back),
         cmocka_unit_test(slerp_turns_evenly),
         cmocka_unit_test(svd_rebuilds_any_matrix),
         cmocka_unit_test(svd_keeps_the_sign_of_the_determinant_in_the_last_value),
