@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/forms.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
@@ -196,6 +197,21 @@ static void lists_of_numbers_end_where_they_should(void **state) {
         assert_int_equal(sn_number_list(bad[i], 0, 3, n, NULL), -1);
 }
 
+static void lists_of_names_are_read_one_by_one(void **state) {
+    (void)state;
+    const char *list = " jaw open , b,,\tc \t", *name;
+    static const char *const wanted[] = {"jaw open", "b", "c"};
+    size_t length;
+    for (int i = 0; i < 3; i++) {
+        assert_true(sn_list_next(&list, &name, &length));
+        assert_int_equal(length, strlen(wanted[i]));
+        assert_memory_equal(name, wanted[i], length);
+    }
+    assert_false(sn_list_next(&list, &name, &length));
+    assert_string_equal(list, ""); /* and it stays at the end */
+    assert_false(sn_list_next(&list, &name, &length));
+}
+
 static void weights_are_read_one_by_one(void **state) {
     (void)state;
     const char *text = " smile =0.5, jaw=-1 ,x= 2";
@@ -245,6 +261,7 @@ int test_words(void) {
         cmocka_unit_test(inner_loops_ask_the_monitor_that_was_entered),
         cmocka_unit_test(choices_are_whole_words),
         cmocka_unit_test(lists_of_numbers_end_where_they_should),
+        cmocka_unit_test(lists_of_names_are_read_one_by_one),
         cmocka_unit_test(weights_are_read_one_by_one),
         cmocka_unit_test(units_have_lengths),
     };
