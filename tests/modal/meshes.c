@@ -114,6 +114,42 @@ static void closed_cage_and_shell_bodies_meet_their_keys(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* The cage carries each vertex by four corners; pins on vertices far from the first are met. */
+static void pins_hold_vertices_of_a_cage(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = sample_bar();
+    const sinew_mesh *mesh = rig->neutral;
+    int n = mesh->vertex_count;
+    double *pose = target_pose(rig, 0), *frame = malloc(sizeof(double) * 3 * (size_t)n), targets[6];
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
+    options.modes = 12, options.cells = 20, options.body = SINEW_MODAL_BODY_CAGE;
+    sinew_modal *modal;
+    sinew_modal_state *work;
+    sinew_modal_motion *motion;
+    sinew_modal_pins *pins;
+    assert_ok(sinew_modal_create(mesh, &options, NULL, &modal, &error));
+    assert_ok(sinew_modal_state_create(modal, &work, &error));
+    const double times[2] = {0, 1}, *poses[2] = {mesh->positions, pose};
+    sinew_modal_keys keys = {.size = sizeof keys, .count = 2, .times = times, .positions = poses};
+    assert_ok(sinew_modal_motion_create(modal, &keys, NULL, NULL, &motion, &error));
+    const int held[2] = {n / 3, n - 1};
+    assert_ok(sinew_modal_pins_create(modal, 2, held, NULL, &pins, &error));
+    for (int k = 0; k < 2; k++) sn_put(targets, k, sn_at(mesh->positions, held[k]));
+    sinew_modal_constraints constraints = {
+        .size = sizeof constraints, .pins = pins, .targets = targets};
+    assert_ok(sinew_modal_frame_constrained(motion, work, &constraints, 0.3, frame, &error));
+    for (int k = 0; k < 2; k++)
+        assert_below(sn_distance(sn_at(frame, held[k]), sn_at(targets, k)), 1e-9);
+    sinew_modal_pins_destroy(pins);
+    sinew_modal_motion_destroy(motion);
+    sinew_modal_state_destroy(work);
+    sinew_modal_destroy(modal);
+    free(pose), free(frame);
+    sinew_rig_destroy(rig);
+}
+
 static void open_meshes_get_a_cage_and_the_reason(void **state) {
     (void)state;
     sinew_error error;
@@ -518,6 +554,7 @@ static void real_hand_closes_to_a_fist(void **state) {
 int test_meshes(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(closed_cage_and_shell_bodies_meet_their_keys),
+        cmocka_unit_test(pins_hold_vertices_of_a_cage),
         cmocka_unit_test(open_meshes_get_a_cage_and_the_reason),
         cmocka_unit_test(no_key_is_torn_by_the_choice_of_a_body),
         cmocka_unit_test(parts_that_stay_close_are_linked),
