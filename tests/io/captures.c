@@ -10,6 +10,7 @@ enum { INTEL = 84, DEC = 85, MIPS = 86, POINTS = 3, FRAMES = 4 };
 typedef struct c3d_file {
     unsigned char bytes[16 * 512];
     size_t size;
+    size_t more; /* where further parameters go */
     int processor;
 } c3d_file;
 
@@ -104,6 +105,7 @@ static void make_c3d(c3d_file *f, int processor, bool floats, double scale) {
     add_parameter(f, 1, "X_SCREEN", -1, 1, axis, "+X");
     add_parameter(f, 1, "Y_SCREEN", -1, 1, axis, "+Z");
     add_group(f, 2, "ANALOG");
+    f->more = f->size;
     f->size = 3 * 512;
     for (int t = 0; t < FRAMES; t++) {
         for (int p = 0; p < POINTS; p++) {
@@ -190,6 +192,102 @@ static void c3d_that_lies_is_refused(void **state) {
     assert_int_equal(sinew_markers_read(temporary("b.c3d"), &markers, &error), SINEW_BAD_INPUT);
 }
 
+/* A further parameter; a later one of the same name wins. */
+static void append_parameter(c3d_file *f, int group, const char *name, int type,
+                             int dimension_count, const int *dimensions, const void *values) {
+    size_t size = f->size;
+    f->size = f->more;
+    add_parameter(f, group, name, type, dimension_count, dimensions, values);
+    f->more = f->size, f->size = size;
+    assert_true(f->more < 3 * 512);
+}
+
+static sinew_status read_c3d(const c3d_file *f, sinew_markers **markers, sinew_error *error) {
+    sinew_status status = sn_file_write(temporary("p.c3d"), f->bytes, f->size, error);
+    return status != SINEW_OK ? status : sinew_markers_read(temporary("p.c3d"), markers, error);
+}
+
+/* Headers have room for 65,535 frames; parameters say where longer takes begin and end. */
+static void c3d_parameters_count_the_frames(void **state) {
+    (void)state;
+    sinew_error error;
+    static c3d_file file;
+    sinew_markers *markers;
+    const int two[] = {2}, first[] = {1, 1}, last[] = {FRAMES - 1, 1}, early[] = {0, 1};
+    for (int processor = INTEL; processor <= MIPS; processor++) {
+        make_c3d(&file, processor, true, 1);
+        size_t data = file.size;
+        file.size = file.more;
+        add_group(&file, 3, "trial");
+        file.more = file.size, file.size = data;
+        append_parameter(&file, 3, "ACTUAL_START_FIELD", 2, 1, two, first);
+        append_parameter(&file, 3, "ACTUAL_END_FIELD", 2, 1, two, last);
+        assert_ok(read_c3d(&file, &markers, &error));
+        assert_int_equal(markers->time_count, FRAMES - 1);
+        sinew_markers_destroy(markers);
+        append_parameter(&file, 3, "ACTUAL_END_FIELD", 2, 1, two, early); /* before the first */
+        assert_ok(read_c3d(&file, &markers, &error));
+        assert_int_equal(markers->time_count, FRAMES);
+        sinew_markers_destroy(markers);
+    }
+    const int frames = FRAMES, fewer = 1;
+    make_c3d(&file, INTEL, true, 1);
+    put_word(&file, 8, 11); /* the header knows one frame */
+    append_parameter(&file, 1, "FRAMES", 2, 0, NULL, &frames);
+    append_parameter(&file, 1, "FRAMES", 2, 0, NULL, &fewer);
+    assert_ok(read_c3d(&file, &markers, &error));
+    assert_int_equal(markers->time_count, FRAMES);
+    sinew_markers_destroy(markers);
+}
+
+/* Parameters of another type than theirs are left alone; numbers that mean nothing are refused. */
+static void c3d_parameters_are_checked(void **state) {
+    (void)state;
+    sinew_error error;
+    static c3d_file file;
+    sinew_markers *markers;
+    const int seven = 7, zero = 0, one = 1, two[] = {2}, wide[] = {2, POINTS}, none[] = {0, 9};
+    const double nothing = 0;
+    make_c3d(&file, INTEL, true, 1);
+    append_parameter(&file, 1, "SCALE", 2, 0, NULL, &zero);
+    append_parameter(&file, 1, "RATE", 2, 0, NULL, &zero);
+    append_parameter(&file, 1, "UNITS", 2, 0, NULL, &seven);
+    append_parameter(&file, 1, "DATA_START", 2, 0, NULL, &zero);
+    append_parameter(&file, 1, "Y_SCREEN", 2, 1, two, two);
+    append_parameter(&file, 1, "Y_SCREEN", -1, 1, two, "-Y");
+    append_parameter(&file, 1, "Y_SCREEN", -1, 1, two, "+W");
+    append_parameter(&file, 1, "LABELS", 2, 0, NULL, &seven);
+    append_parameter(&file, 1, "LABELS", -1, 2, none, "");
+    append_parameter(&file, 1, "LABELS2", -1, 2, wide, "a b c "); /* more than there are points */
+    append_parameter(&file, 5, "USED", 2, 0, NULL, &seven);       /* of a group without a name */
+    assert_ok(read_c3d(&file, &markers, &error));
+    assert_int_equal(markers->marker_count, POINTS);
+    assert_string_equal(markers->names[0], "Nose");
+    assert_string_equal(markers->unit, "mm");
+    assert_int_equal(markers->up, 'z');
+    assert_close(markers->times[1], 1.0 / 120, 1e-12);
+    sinew_markers_destroy(markers);
+    const struct {
+        const char *name;
+        int type;
+        const void *value;
+        const char *message;
+    } lies[] = {{"SCALE", 4, &nothing, "bad scale"},
+                {"RATE", 4, &nothing, "bad frame rate"},
+                {"USED", 2, &zero, "has no points"},
+                {"DATA_START", 2, &one, "beyond the end"}};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        make_c3d(&file, INTEL, true, 1);
+        append_parameter(&file, 1, lies[i].name, lies[i].type, 0, NULL, lies[i].value);
+        assert_int_equal(read_c3d(&file, &markers, &error), SINEW_BAD_INPUT);
+        if (!strstr(error.message, lies[i].message)) fail_msg("%s", error.message);
+    }
+    make_c3d(&file, INTEL, true, 1);
+    put_word(&file, 8, 10); /* ends before it begins */
+    assert_int_equal(read_c3d(&file, &markers, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "has no frames"));
+}
+
 static void trc_comes_back_with_gaps_and_unit(void **state) {
     (void)state;
     sinew_error error;
@@ -254,6 +352,8 @@ int test_captures(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c3d_of_every_machine_is_read),
         cmocka_unit_test(c3d_that_lies_is_refused),
+        cmocka_unit_test(c3d_parameters_count_the_frames),
+        cmocka_unit_test(c3d_parameters_are_checked),
         cmocka_unit_test(trc_comes_back_with_gaps_and_unit),
         cmocka_unit_test(real_markers_come_back_through_trc_and_csv),
     };

@@ -94,7 +94,7 @@ static size_t change(const char *bytes, size_t size, size_t at, unsigned k, char
  * and what is read can be written and read again. */
 static void files_with_one_change_are_survived(void **state) {
     (void)state;
-    enum { PLACES = 300, CHANGES = 5 };
+    enum { PLACES = 300, CHANGES = 12 };
     sinew_error error;
     const char *root = getenv("SINEW_SOURCE");
     unsigned next = 1;
