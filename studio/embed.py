@@ -15,6 +15,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
          ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
@@ -42,13 +43,24 @@ def packages(web, npm, cache):
     folder = cache / ("packages-" + digest([web / "package-lock.json", web / "package.json"]))
     if (folder / "done").exists():
         return folder / "node_modules"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy2(web / name, folder / name)
-    if not run([npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"], folder):
-        return None
-    (folder / "done").touch()
-    return folder / "node_modules"
+    # Builds that run at the same time fetch into folders of their own; the first one to finish wins.
+    cache.mkdir(parents=True, exist_ok=True)
+    partial = pathlib.Path(tempfile.mkdtemp(prefix="packages-", dir=cache))
+    try:
+        for name in ("package.json", "package-lock.json", ".npmrc"):
+            shutil.copy2(web / name, partial / name)
+        if not run([npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"], partial):
+            return None
+        (partial / "done").touch()
+        if not (folder / "done").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+        try:
+            partial.rename(folder)
+        except OSError:
+            pass  # another build has put its folder there
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return folder / "node_modules" if (folder / "done").exists() else None
 
 
 def build(web, work, npm, cache):
