@@ -71,6 +71,10 @@ void solver_cancel(solver *s) {
     (void)s;
 }
 
+void solver_shown(solver *s) {
+    (void)s;
+}
+
 void solver_add(solver *s, solver_task *task) {
     (void)s;
     task->release(task);

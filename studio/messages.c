@@ -459,6 +459,7 @@ static bool on_cancel(studio_state *s, net_client *client, const json_t *m, cons
 static bool on_shown(studio_state *s, net_client *client, const json_t *m, const char **reason) {
     (void)s, (void)m, (void)reason;
     net_shown(client);
+    solver_shown(s->solver);
     return true;
 }
 

@@ -24,7 +24,10 @@
 #define LIVE_RATE    30.0
 /* While a model is built, sliders that move show their linear blend this often. */
 #define BLEND_EVERY 0.03
-#define LIVE_REST   2e-5 /* motion per frame, as a fraction of the diagonal, that counts as rest */
+/* The model of a new rig is built when a page has drawn the linear blend, or after this many
+ * seconds: a build takes every processor, and the browser would wait for it. */
+#define PICTURE_WITHIN 5.0
+#define LIVE_REST      2e-5 /* motion per frame, as a fraction of the diagonal, that counts as rest */
 
 typedef struct drag {
     bool fresh;
@@ -41,6 +44,7 @@ struct solver {
     /* under the lock */
     solver_request request;
     bool fresh, quit;
+    bool shown; /* a page has drawn a frame since the last new rig */
     solver_task *tasks;
     drag drag;
     /* read by the monitor without it */
@@ -188,6 +192,12 @@ static void end_work(solver *s) {
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
+/* Under the lock; a change ends it early. */
+static void wait_until(solver *s, double when) {
+    struct timespec t = {(time_t)when, (long)(1e9 * (when - floor(when)))};
+    pthread_cond_timedwait(&s->changed, &s->lock, &t);
+}
+
 static void forget_clip(solver *s) {
     for (int i = 0; i < s->clip_frames; i++) net_message_release(s->clip[i]);
     free(s->clip);
@@ -232,22 +242,40 @@ static sinew_status show_frame(solver *s, int frame, uint64_t revision,
 }
 
 /* The rig and its linear blend at once; the model may take seconds to build. */
-static void show_preview(solver *s, solver_request *request, const sinew_monitor *monitor) {
+static bool show_preview(solver *s, solver_request *request, const sinew_monitor *monitor) {
     sinew_error ignored = {0};
-    if (engine_preview(s->engine, request->session, monitor, &ignored) != SINEW_OK) return;
+    if (engine_preview(s->engine, request->session, monitor, &ignored) != SINEW_OK) return false;
     s->ready = true;
     s->clip_info = (engine_clip){0};
     forget_clip(s);
     send_rig(s);
     send_clip(s);
-    (void)show_frame(s, -1, request->revision, monitor, &ignored);
+    pthread_mutex_lock(&s->lock);
+    s->shown = false;
+    pthread_mutex_unlock(&s->lock);
+    return show_frame(s, -1, request->revision, monitor, &ignored) == SINEW_OK;
+}
+
+static void wait_for_picture(solver *s) {
+    double end = now_seconds() + PICTURE_WITHIN;
+    pthread_mutex_lock(&s->lock);
+    while (!s->quit && !s->shown && !atomic_load(&s->cancel) && !atomic_load(&s->interrupt) &&
+           now_seconds() < end) {
+        wait_until(s, fmin(end, now_seconds() + BLEND_EVERY));
+        pthread_mutex_unlock(&s->lock);
+        blend_meanwhile(s);
+        pthread_mutex_lock(&s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
 }
 
 static sinew_status bring_up(solver *s, solver_request *request, const sinew_monitor *monitor,
                              sinew_error *error) {
     bool rig_changed = false;
-    if (engine_is_new(s->engine, request->session)) show_preview(s, request, monitor);
+    bool is_new = engine_is_new(s->engine, request->session);
+    bool has_preview = is_new && show_preview(s, request, monitor);
     s->building = request->session;
+    if (has_preview) wait_for_picture(s);
     sinew_status status = engine_update(s->engine, request->session, monitor, &rig_changed, error);
     s->building = NULL;
     if (status != SINEW_OK) return status;
@@ -329,11 +357,6 @@ static double motion(solver *s) {
         s->last_positions[i] = now[i];
     }
     return largest / fmax(sinew_diagonal(mesh->vertex_count, mesh->positions), 1e-30);
-}
-
-static void wait_until(solver *s, double when) {
-    struct timespec t = {(time_t)when, (long)(1e9 * (when - floor(when)))};
-    pthread_cond_timedwait(&s->changed, &s->lock, &t);
 }
 
 /* Under the lock. */
@@ -509,6 +532,14 @@ void solver_want(solver *s, const solver_request *request) {
     /* A slider that moves on lets the running solve end, so that something is always shown. */
     if (request->session && !request->only_pose) atomic_store(&s->interrupt, true);
     pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void solver_shown(solver *s) {
+    pthread_mutex_lock(&s->lock);
+    bool first = !s->shown;
+    s->shown = true;
+    if (first) pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -42,6 +42,8 @@ typedef struct solver_request {
 sinew_status solver_create(const solver_handler *handler, solver **out, sinew_error *error);
 void solver_destroy(solver *s);
 void solver_want(solver *s, const solver_request *request);
+/* A page has drawn the frame that it received last. */
+void solver_shown(solver *s);
 /* Stops the running solve, build or task; the last shape stays. */
 void solver_cancel(solver *s);
 

@@ -4,6 +4,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readBinary } from '../../client.mjs';
 import { PATIENCE, check, eventually, near, require, runTests, startServer, test } from './support.mjs';
 
 const WebSocket = require('ws');
@@ -388,6 +389,19 @@ test('sliders move the linear blend while a model is built', async () => {
   check(seen.frame.positions.every((x, i) => x === seen.frame.linear[i]), 'both shapes are the blend');
   await client.next('frame', (f) => !f.building);
   client.close();
+});
+
+test('a client that never tells what it has shown gets the physical shape too', async () => {
+  const server = await startServer(project()), url = new URL(server.address);
+  const socket = new WebSocket(`ws://${url.host}/ws${url.search}`, 'sinew-studio-1');
+  let isPhysical = false;
+  socket.on('message', (bytes, isBinary) => {
+    const frame = isBinary ? readBinary(new Uint8Array(bytes)) : {};
+    isPhysical ||= frame.type === 'frame' && !frame.building;
+  });
+  await eventually(() => isPhysical, () => 'only the linear blend');
+  socket.close();
+  await server.stop();
 });
 
 test('a clip plays in order and can be exported', async () => {
