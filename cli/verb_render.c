@@ -101,19 +101,19 @@ static bool is_cache(const char *path) {
     return cli_has_ending(path, "pc2") || cli_has_ending(path, "mdd");
 }
 
-/* Lips are redder than the skin around them; the tint fades over two rings of vertices. */
-static sinew_status tint_lips(cli_call *call, const sinew_rig *rig, shape *s) {
-    const float lips[3] = {0.92f, 0.66f, 0.66f};
-    const sinew_mesh *mesh = rig->neutral;
-    int region = sinew_rig_find_region(rig, "lips");
-    if (region < 0) return SINEW_OK;
+/* Lips are redder than the skin around them, and gums than teeth; tints fade over two rings of
+ * vertices. */
+static const struct {
+    const char *region;
+    float color[3];
+} tints[] = {{"lips", {0.92f, 0.66f, 0.66f}}, {"gums", {0.62f, 0.3f, 0.3f}}};
+
+static void tint(const sinew_mesh *mesh, const sinew_region *region, const float color[3],
+                 float *share, float *sum, float *colors) {
     size_t n = (size_t)mesh->vertex_count;
-    float *share = CLI_NEW(float, n), *sum = CLI_NEW(float, 2 * n);
-    s->colors = CLI_NEW(float, 3 * n);
-    bool complete = share && sum && s->colors;
-    for (int i = 0; complete && i < rig->regions[region].count; i++)
-        share[rig->regions[region].vertices[i]] = 1;
-    for (int round = 0; complete && round < 2; round++) {
+    memset(share, 0, n * sizeof *share);
+    for (int i = 0; i < region->count; i++) share[region->vertices[i]] = 1;
+    for (int round = 0; round < 2; round++) {
         memset(sum, 0, 2 * n * sizeof *sum);
         for (int t = 0; t < mesh->triangle_count; t++)
             for (int k = 0; k < 3; k++) {
@@ -124,8 +124,25 @@ static sinew_status tint_lips(cli_call *call, const sinew_rig *rig, shape *s) {
         for (size_t v = 0; v < n; v++)
             if (sum[n + v] > 0) share[v] = sum[v] / sum[n + v];
     }
-    for (size_t i = 0; complete && i < 3 * n; i++)
-        s->colors[i] = 1 + share[i / 3] * (lips[i % 3] - 1);
+    for (size_t i = 0; i < 3 * n; i++) colors[i] *= 1 + share[i / 3] * (color[i % 3] - 1);
+}
+
+static sinew_status tint_regions(cli_call *call, const sinew_rig *rig, shape *s) {
+    const sinew_mesh *mesh = rig->neutral;
+    size_t n = (size_t)mesh->vertex_count;
+    float *share = NULL, *sum = NULL;
+    bool complete = true;
+    for (size_t k = 0; complete && k < sizeof tints / sizeof *tints; k++) {
+        int region = sinew_rig_find_region(rig, tints[k].region);
+        if (region < 0) continue;
+        if (!s->colors) {
+            share = CLI_NEW(float, n), sum = CLI_NEW(float, 2 * n);
+            s->colors = CLI_NEW(float, 3 * n);
+            complete = share && sum && s->colors;
+            for (size_t i = 0; complete && i < 3 * n; i++) s->colors[i] = 1;
+        }
+        if (complete) tint(mesh, &rig->regions[region], tints[k].color, share, sum, s->colors);
+    }
     sinew_free(share), sinew_free(sum);
     return complete ? SINEW_OK : cli_no_memory(&call->error);
 }
@@ -185,7 +202,7 @@ static sinew_status hide(cli_call *call, const sinew_rig *rig) {
 static sinew_status load_rig(cli_call *call, const char *path, const char *weights, shape *s) {
     sinew_rig *rig;
     CLI_TRY(sinew_rig_read(1, &path, &rig, &call->error));
-    sinew_status status = tint_lips(call, rig, s);
+    sinew_status status = tint_regions(call, rig, s);
     if (status == SINEW_OK) status = hide(call, rig);
     if (status == SINEW_OK && weights) {
         double *values = CLI_NEW(double, rig->slider_count);

@@ -65,6 +65,13 @@ static bool neck_rim(const sn_site *s) {
     return is_skin(s) && s->p.y < -15.3;
 }
 
+/* The teeth are one surface down to their roots; at the back, where they have sunk, most of it is
+ * gum. */
+static bool gums(const sn_site *s) {
+    return (s->part == SN_PART_TEETH_UPPER && s->p.y > -5.7) ||
+           (s->part == SN_PART_TEETH_LOWER && s->p.y < -7.35);
+}
+
 static const struct {
     const char *name;
     bool (*holds)(const sn_site *site);
@@ -85,6 +92,7 @@ static const struct {
     {"jaw", jaw},
     {"ears", ears},
     {"neckRim", neck_rim},
+    {"gums", gums},
 };
 
 typedef struct question {
