@@ -205,12 +205,18 @@ sinew_status examples_document(const char *name, int vertices, const char *files
     return status;
 }
 
+void examples_use_spring(json_t *document) {
+    json_object_set_new(document, "model", json_string("spring"));
+    json_object_set_new(document, "parameters", json_pack("{s:f}", "pull_to_blend", 0.03));
+}
+
 sinew_status examples_sample(const char *sample, json_t **document, sinew_error *error) {
     sinew_curves *curves = NULL;
     sinew_status status = sinew_sample_curves(sample, &curves, error);
     if (status != SINEW_OK) return status;
-    *document = json_pack("{s:i,s:{s:s},s:s,s:{},s:o}", "sinew", 1, "rig", "sample", sample,
-                          "model", "spring", "weights", "curves", inline_curves(curves));
+    *document = json_pack("{s:i,s:{s:s},s:{},s:o}", "sinew", 1, "rig", "sample", sample, "weights",
+                          "curves", inline_curves(curves));
+    examples_use_spring(*document);
     sinew_curves_destroy(curves);
     return SINEW_OK;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "examples.h"
 #include "json.h"
 
 static sinew_status fail(sinew_error *error, sinew_status status, const char *format,
@@ -64,7 +65,8 @@ static json_t *named(const project *p, const char *name) {
     return json_sprintf("%s/%s", project_files_name(p), name);
 }
 
-static const char *const meshes[] = {"obj", "target", "glb", "gltf", "ply", "off", "stl", NULL};
+static const char *const meshes[] = {"obj", "target", "glb", "gltf", "fbx",
+                                     "ply", "off",    "stl", NULL};
 
 /* The rig of several meshes: the neutral first, the poses by name. */
 static json_t *rig_files(const project *p, char **names, int count) {
@@ -106,7 +108,7 @@ static sinew_status use_as_obstacles(const project *p, char **names, int count, 
         if (!ends(names[i], meshes)) {
             json_decref(list);
             return fail(error, SINEW_BAD_INPUT,
-                        "%s: an obstacle must be a mesh (OBJ, GLB, PLY, STL)", names[i]);
+                        "%s: an obstacle must be a mesh (OBJ, GLB, FBX, PLY, STL)", names[i]);
         }
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", project_files_path(p), names[i]);
@@ -177,10 +179,12 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
         const char *model = json_string_value(json_object_get(document, "model"));
         bool follows =
             model && (!strcmp(model, "force") || !strcmp(model, "fit") || !strcmp(model, "modal"));
-        json_array_append_new(
-            list, operation("replace", "",
-                            json_pack("{s:i,s:{s:O},s:s,s:{}}", "sinew", 1, "rig", "files", rig,
-                                      "model", model && !follows ? model : "spring", "weights")));
+        json_t *scene = json_pack("{s:i,s:{s:O},s:{}}", "sinew", 1, "rig", "files", rig, "weights");
+        if (model && !follows && strcmp(model, "spring") != 0)
+            json_object_set_new(scene, "model", json_string(model));
+        else
+            examples_use_spring(scene);
+        json_array_append_new(list, operation("replace", "", scene));
     }
     for (int i = 0; i < count; i++) {
         if (ends(names[i], scenes)) {

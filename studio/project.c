@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "examples.h"
 #include "json.h"
 
 enum { HISTORY_SHOWN = 50, HISTORY_LIMIT = 10000 };
@@ -443,11 +444,11 @@ static sinew_status start_scene(project *p, const char *path, bool is_scene, sin
         return status;
     }
     json_t *document =
-        path ? json_pack("{s:i,s:{s:[s]},s:s}", "sinew", 1, "rig", "files",
-                         strrchr(path, '/') ? strrchr(path, '/') + 1 : path, "model", "spring")
-             : json_pack("{s:i,s:{s:s},s:s,s:{s:f,s:f,s:f}}", "sinew", 1, "rig", "sample", "face",
-                         "model", "spring", "weights", "jawOpen", 0.35, "mouthSmileLeft", 0.6,
-                         "mouthSmileRight", 0.6);
+        path ? json_pack("{s:i,s:{s:[s]}}", "sinew", 1, "rig", "files",
+                         strrchr(path, '/') ? strrchr(path, '/') + 1 : path)
+             : json_pack("{s:i,s:{s:s},s:{s:f,s:f,s:f}}", "sinew", 1, "rig", "sample", "face",
+                         "weights", "jawOpen", 0.35, "mouthSmileLeft", 0.6, "mouthSmileRight", 0.6);
+    examples_use_spring(document);
     status = replace_document(p, document, error);
     json_decref(document);
     return status;
