@@ -53,7 +53,32 @@ export function paintRig(rig: Rig) {
     if (look.eye) point.fromArray(rig.neutral, 3 * v).sub(center[part[v]]).normalize().toArray(gaze, 4 * v);
     gaze[4 * v + 3] = look.gloss;
   }
+  tintRegions(rig, color);
   return { color, gaze };
+}
+
+/** Lips are redder than the skin around them, and gums than teeth; tints fade over two rings of vertices. */
+const TINTS: { [region: string]: number[] } = { lips: [0.85, 0.55, 0.55], gums: [0.6, 0.25, 0.25] };
+
+function tintRegions({ regions, vertices, triangles }: Rig, color: Float32Array) {
+  for (const region of regions) {
+    const tint = TINTS[region.name];
+    if (!tint) continue;
+    let share = new Float32Array(vertices);
+    for (const v of region.vertices) share[v] = 1;
+    for (let round = 0; round < 2; round++) {
+      const sum = new Float32Array(vertices), count = new Float32Array(vertices);
+      for (let t = 0; t < triangles.length; t += 3) {
+        const all = share[triangles[t]] + share[triangles[t + 1]] + share[triangles[t + 2]];
+        for (let k = 0; k < 3; k++) {
+          sum[triangles[t + k]] += all;
+          count[triangles[t + k]] += 3;
+        }
+      }
+      share = sum.map((x, v) => (count[v] ? x / count[v] : share[v]));
+    }
+    for (let i = 0; i < color.length; i++) color[i] *= 1 + share[Math.floor(i / 3)] * (tint[i % 3] - 1);
+  }
 }
 
 const heatStops = HEAT_STOPS.map((s) => `vec3(${s.map((x) => x.toFixed(3)).join(',')})`);
@@ -133,6 +158,20 @@ reflectedLight.directDiffuse *= mix(0.25, 1.0, deep);`,
         '#include <roughnessmap_fragment>',
         '#include <roughnessmap_fragment>\nroughnessFactor = mix(roughnessFactor, 0.12, vGaze.w * (1.0 - heatOn));',
       );
+  };
+  return material;
+}
+
+/** The linear shape over the physical one: it appears where the two are apart (`apart`, a fraction of the diagonal). */
+export function ghostMaterial() {
+  const material = new THREE.MeshStandardMaterial({ color: 0x4f8fd0, transparent: true, opacity: 0.5, depthWrite: false, roughness: 0.9, side: THREE.FrontSide });
+  material.onBeforeCompile = (shader) => {
+    shader.vertexShader = shader.vertexShader
+      .replace('#include <common>', '#include <common>\nattribute float apart; varying float vApart;')
+      .replace('#include <begin_vertex>', '#include <begin_vertex>\nvApart = apart;');
+    shader.fragmentShader = shader.fragmentShader
+      .replace('#include <common>', '#include <common>\nvarying float vApart;')
+      .replace('#include <color_fragment>', '#include <color_fragment>\ndiffuseColor.a *= smoothstep(0.0002, 0.003, vApart);');
   };
   return material;
 }

@@ -135,6 +135,8 @@ export const toasts = signal<Toast[]>([]);
 export const meshes = signal(new Map<string, { positions: Float32Array; triangles: Uint32Array }>());
 
 export const tool = signal<Tool>('orbit');
+/** The last pulls of the scene, which end when the hand lets go. */
+export const pullsOfHand = signal(0);
 export const compare = signal<Compare>('side');
 export const overlay = signal<Overlay>('none');
 export const wireframe = signal(false);
@@ -209,14 +211,16 @@ export const beside = signal<Solve | null>(null);
 /** From a change in this page to its picture, and to its shape's arrival in the page; in ms. */
 export const latency = signal<{ count: number; p50: number; p95: number; shape: { p50: number; p95: number } } | null>(null);
 
-const savedTheme = (() => {
+function saved(name: string): string | null {
   try {
-    return localStorage.getItem('sinew-theme');
+    return localStorage.getItem(name);
   } catch {
-    return null;
+    return null; // private windows have no storage
   }
-})();
-export const theme = signal<'dark' | 'light'>(savedTheme === 'light' ? 'light' : 'dark');
+}
+export const theme = signal<'dark' | 'light'>(saved('sinew-theme') === 'light' ? 'light' : 'dark');
+/** Pixels; null: as the style sheet has it. */
+export const timeHeight = signal<number | null>(Number(saved('sinew-timeline')) || null);
 
 const part = <K extends keyof Scene>(key: K) => computed(() => scene.value[key]);
 /** Members of the scene, a signal each: a slider that moves does not wake who reads the curves. */

@@ -1,16 +1,18 @@
-// The viewport: one renderer, two views with one camera, tools on the surface.
+// The viewport: one renderer, two views with one camera.
 import { effect } from '@preact/signals';
 import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
-import { acceleratedRaycast, MeshBVH, type SerializedBVH } from 'three-mesh-bvh';
+import type { SerializedBVH } from 'three-mesh-bvh';
 import { ContactShadow } from './contact_shadow';
-import { newGesture, onShape, patch, send, sendFiles, settle, showNewest } from './link';
-import { mapWith, MarkerMarks } from './markers';
+import { onShape, showNewest } from './link';
+import { MarkerMarks } from './markers';
 import { obstacleMesh } from './obstacles';
 import { ObstacleStage } from './obstacle_stage';
-import { computeNormals, paintRig, visibleTriangles, studioEnvironment, surfaceMaterials, type SurfaceMaterials } from './shading';
-import type { Json, Operation } from './patch';
+import { computeNormals, ghostMaterial, paintRig, visibleTriangles, studioEnvironment, surfaceMaterials } from './shading';
+import { pngOf, recordVideo } from './pictures';
 import * as state from './state';
+import { Surface, type Hit } from './surface';
+import { SurfaceTools } from './surface_tools';
 import type { SurveyAnswer, SurveyRequest } from './survey';
 import { finished } from './finished';
 import { frameRig } from './framing';
@@ -20,17 +22,6 @@ import { Thumbnails } from './thumbnails';
 const REST = 350;
 /** Of a picture at rest without a GPU: about a tenth of a second of two processors. */
 const FINE_PIXELS = 2.5e6;
-
-interface Surface {
-  geometry: THREE.BufferGeometry;
-  mesh: THREE.Mesh;
-  /** Triangles of the rig that are drawn, in the order of the index. */
-  drawn: Uint32Array;
-  materials: SurfaceMaterials;
-  wires: THREE.LineSegments;
-  bvh: MeshBVH | null;
-  stale: boolean;
-}
 
 /** A renderer, and whether it runs on the processor because there is no GPU. */
 function makeRenderer(): { renderer: THREE.WebGLRenderer; software: boolean } {
@@ -43,24 +34,6 @@ function makeRenderer(): { renderer: THREE.WebGLRenderer; software: boolean } {
   renderer.dispose();
   renderer.forceContextLoss();
   return { renderer: new THREE.WebGLRenderer({ ...options, antialias: false }), software };
-}
-
-/** 1, 5, 6, 7 -> "1,5-7", and back. */
-export function ranges(sorted: number[]): string {
-  const parts: string[] = [];
-  for (let i = 0; i < sorted.length; ) {
-    let j = i;
-    while (j + 1 < sorted.length && sorted[j + 1] === sorted[j] + 1) j++;
-    parts.push(i === j ? `${sorted[i]}` : `${sorted[i]}-${sorted[j]}`);
-    i = j + 1;
-  }
-  return parts.join(',');
-}
-function unrange(text: string): number[] {
-  return text.split(',').flatMap((part) => {
-    const [from, to] = part.split('-').map(Number);
-    return to === undefined ? [from] : Array.from({ length: to - from + 1 }, (_, i) => from + i);
-  });
 }
 
 /** Corners of the chosen triangles. */
@@ -77,17 +50,12 @@ export class View {
   private orbit: OrbitControls;
   private linear: Surface | null = null;
   private physical: Surface | null = null;
-  private ghostMaterial = new THREE.MeshStandardMaterial({
-    color: 0x4f8fd0, transparent: true, opacity: 0.34, depthWrite: false, roughness: 0.9, side: THREE.FrontSide,
-    polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 8, // where both shapes are the same, the physical one is seen
-  });
+  private ghostMaterial = ghostMaterial();
   private wireMaterial = new THREE.LineBasicMaterial({ color: 0x10141a, transparent: true, opacity: 0.22 });
-  private obstacles: ObstacleStage;
-  private marks = new THREE.Group();
-  private dot: THREE.Mesh;
-  private line: THREE.Line;
+  readonly obstacles: ObstacleStage;
+  private tools: SurfaceTools;
   private shadows: { linear: ContactShadow; physical: ContactShadow };
-  private markers = new MarkerMarks();
+  readonly markers = new MarkerMarks();
   private thumbnails: Thumbnails | null = null;
   private previews = new Map<state.Preview, { camera: THREE.PerspectiveCamera; thumbnails: Thumbnails }>();
   private homeCamera = new THREE.PerspectiveCamera();
@@ -98,14 +66,10 @@ export class View {
   private hasNewRig = false;
   private tree: SerializedBVH | null = null;
   private worker: Worker | null = null;
-  private diagonal = 1;
+  diagonal = 1;
   private floor = 0;
   /** A new rig is framed until its first physical shape is there, or somebody turns the view. */
   private isFraming = false;
-  private drag: { vertex: number; plane: THREE.Plane; gesture: string; index: number; moved: boolean; kind: state.Tool } | null = null;
-  private mark = new THREE.BufferAttribute(new Float32Array(), 1);
-  private painted = new Set<number>();
-  private painting = false;
   private frames = 0;
   private busyFrames = 0;
   private lastDraw = 0;
@@ -119,9 +83,11 @@ export class View {
   /** Drafts can be drawn; so can everything else. */
   private canDraw = false;
   private compiled = false;
+  private pictured = () => {};
+  private firstPicture = new Promise<void>((resolve) => (this.pictured = resolve));
   private sharp = false;
 
-  constructor(private host: HTMLElement, right: HTMLElement) {
+  constructor(readonly host: HTMLElement, right: HTMLElement) {
     const { renderer, software } = makeRenderer();
     this.renderer = renderer;
     this.software = this.slow = software;
@@ -139,19 +105,9 @@ export class View {
     key.position.set(-2, 3, 3);
     const rim = new THREE.DirectionalLight(0xdfe9ff, 1.1);
     rim.position.set(2.5, 1.5, -3);
-    this.scene.add(key, rim, this.marks);
+    this.scene.add(key, rim);
     this.shadows = { linear: new ContactShadow(this.renderer), physical: new ContactShadow(this.renderer) };
     this.scene.add(this.shadows.linear.plane, this.shadows.physical.plane);
-
-    this.dot = new THREE.Mesh(new THREE.SphereGeometry(1, 16, 12), new THREE.MeshBasicMaterial({ color: 0xe8825a, depthTest: false }));
-    this.line = new THREE.Line(
-      new THREE.BufferGeometry().setAttribute('position', new THREE.BufferAttribute(new Float32Array(6), 3)),
-      new THREE.LineBasicMaterial({ color: 0xe8825a, depthTest: false }),
-    );
-    this.dot.renderOrder = this.line.renderOrder = 10;
-    this.line.frustumCulled = false;
-    this.dot.visible = this.line.visible = false;
-    this.marks.add(this.dot, this.line, this.markers.group);
 
     this.orbit = new OrbitControls(this.camera, host);
     this.orbit.enableDamping = false;
@@ -159,10 +115,8 @@ export class View {
     this.orbit.addEventListener('start', () => (this.isFraming = false));
     this.obstacles = new ObstacleStage(this.scene, this.camera, right, () => this.invalidate(), (held) => (this.orbit.enabled = !held));
 
-    host.addEventListener('pointerdown', (event) => this.onDown(event), { capture: true });
-    host.addEventListener('pointermove', (event) => this.onMove(event));
-    host.addEventListener('pointerup', (event) => this.onUp(event));
-    host.addEventListener('pointercancel', (event) => this.onUp(event));
+    this.tools = new SurfaceTools(this);
+    this.scene.add(this.tools.marks);
     new ResizeObserver(() => this.resize()).observe(host);
 
     effect(() => {
@@ -173,7 +127,6 @@ export class View {
       void state.beside.value;
       this.setShape(state.shape.value);
     });
-    effect(() => this.showLocks(state.rig.peek(), state.member.locks.value ?? [], state.selectedLock.value));
     effect(() => this.obstacles.set(state.member.obstacles.value ?? [], state.selectedObstacle.value, this.diagonal));
     effect(() => {
       void state.compare.value, state.wireframe.value, state.theme.value;
@@ -242,19 +195,21 @@ export class View {
 
   /**
    * Compiles before it is needed, while the rig is on its way, what will be drawn: a program that is not ready when it is used
-   * stops the page. Drafts come first; the full material takes seconds to compile without a GPU, and is not used there.
+   * stops the page. Drafts come first, and the rest waits for the first picture, which needs the processors more. The full material
+   * takes seconds to compile without a GPU, and is not used there.
    */
   private async compile() {
     const { renderer, camera, scene, programs } = this;
     renderer.extensions.get('EXT_texture_filter_anisotropic'); // asked for later, it would wait for the compiler
     const surface = new THREE.BufferGeometry();
-    for (const [name, size] of [['position', 3], ['normal', 3], ['color', 3], ['gaze', 4], ['heat', 1], ['shade', 1], ['mark', 1]] as const)
+    for (const [name, size] of [['position', 3], ['normal', 3], ['color', 3], ['gaze', 4], ['heat', 1], ['shade', 1], ['mark', 1], ['apart', 1]] as const)
       surface.setAttribute(name, new THREE.BufferAttribute(new Float32Array(3 * size), size));
     const draft = new THREE.Mesh<THREE.BufferGeometry, THREE.Material>(surface, programs.draft);
     const gl = renderer.getContext() as WebGL2RenderingContext;
     // Not every browser can tell when a program is ready, but all can tell when WebGL has done everything.
     await renderer.compileAsync(draft, camera, scene).then(() => finished(gl));
     this.canDraw = true;
+    await this.firstPicture;
     if (!this.software) this.scene.environment ??= studioEnvironment(renderer);
     const others = new THREE.Group();
     others.add(new THREE.Mesh(surface, this.ghostMaterial), new THREE.LineSegments(surface, this.wireMaterial));
@@ -287,43 +242,19 @@ export class View {
 
   // ---- shapes ---------------------------------------------------------------------------------
 
-  /** A surface in its neutral. `common` has the attributes and the index that both surfaces share. */
-  private makeSurface(rig: state.Rig, drawn: Uint32Array, common: THREE.BufferGeometry, normals: Float32Array): Surface {
-    const geometry = new THREE.BufferGeometry();
-    geometry.setIndex(common.index);
-    for (const name in common.attributes) geometry.setAttribute(name, common.attributes[name]);
-    const position = new THREE.BufferAttribute(rig.neutral.slice(), 3).setUsage(THREE.DynamicDrawUsage);
-    geometry.setAttribute('position', position);
-    geometry.setAttribute('normal', new THREE.BufferAttribute(normals.slice(), 3));
-    geometry.setAttribute('heat', new THREE.BufferAttribute(new Float32Array(rig.vertices), 1));
-    const materials = surfaceMaterials();
-    const mesh = new THREE.Mesh<THREE.BufferGeometry, THREE.Material>(geometry, materials.draft);
-    mesh.frustumCulled = false;
-    mesh.raycast = acceleratedRaycast;
-    const wireGeometry = new THREE.BufferGeometry();
-    wireGeometry.setAttribute('position', position);
-    const wires = new THREE.LineSegments(wireGeometry, this.wireMaterial);
-    wires.frustumCulled = false;
-    this.scene.add(mesh, wires);
-    return { geometry, mesh, drawn, materials, wires, bvh: null, stale: true };
-  }
-
   private setRig(rig: state.Rig | null) {
     for (const surface of [this.linear, this.physical])
       if (surface) {
         this.scene.remove(surface.mesh, surface.wires);
-        surface.geometry.dispose();
-        surface.wires.geometry.dispose();
-        surface.materials.full.dispose();
-        surface.materials.draft.dispose();
+        surface.dispose();
       }
     this.linear = this.physical = null;
     this.thumbnails?.dispose();
     this.thumbnails = null;
     if (!rig) return;
     const paint = paintRig(rig);
-    this.mark = new THREE.BufferAttribute(new Float32Array(rig.vertices), 1);
-    this.painted.clear();
+    this.diagonal = rig.diagonal || 1;
+    this.tools.setRig(rig);
     const drawn = visibleTriangles(rig), normals = new Float32Array(3 * rig.vertices);
     computeNormals(rig.neutral, rig.triangles, normals);
     const common = new THREE.BufferGeometry();
@@ -331,28 +262,29 @@ export class View {
     common.setAttribute('color', new THREE.BufferAttribute(paint.color, 3));
     common.setAttribute('gaze', new THREE.BufferAttribute(paint.gaze, 4));
     common.setAttribute('shade', new THREE.BufferAttribute(new Float32Array(rig.vertices).fill(1), 1));
-    common.setAttribute('mark', this.mark);
-    this.linear = this.makeSurface(rig, drawn, common, normals);
-    this.physical = this.makeSurface(rig, drawn, common, normals);
-    this.survey(rig, common, normals);
-    this.diagonal = rig.diagonal || 1;
-    this.dot.scale.setScalar(this.diagonal * 0.006);
+    common.setAttribute('mark', this.tools.mark);
+    const make = () => new Surface(rig, drawn, common, normals, this.wireMaterial);
+    [this.linear, this.physical] = [make(), make()];
+    for (const surface of [this.linear, this.physical]) this.scene.add(surface.mesh, surface.wires);
+    this.tree = null;
+    this.restEdges = new Uint32Array();
+    this.worker?.terminate();
+    const shown = this.physical;
+    this.afterRender.push(() => void finished(this.renderer.getContext() as WebGL2RenderingContext).then(() => {
+      this.pictured();
+      if (this.physical === shown) this.survey(rig, common, normals);
+    }));
     let floor = Infinity;
     for (let i = 1; i < rig.neutral.length; i += 3) floor = Math.min(floor, rig.neutral[i]);
     this.placeFloor(floor);
     this.isFraming = true;
     this.home();
     this.updateOverlay();
-    const { locks, obstacles } = state.scene.peek();
-    this.showLocks(rig, locks ?? [], state.selectedLock.peek());
-    this.obstacles.set(obstacles ?? [], state.selectedObstacle.peek(), this.diagonal);
+    this.obstacles.set(state.scene.peek().obstacles ?? [], state.selectedObstacle.peek(), this.diagonal);
   }
 
   /** What takes long to find comes from a worker; tools and overlays do without until then. */
   private survey(rig: state.Rig, common: THREE.BufferGeometry, normals: Float32Array) {
-    this.tree = null;
-    this.restEdges = new Uint32Array();
-    this.worker?.terminate();
     const worker = (this.worker = new Worker(new URL('./survey.ts', import.meta.url), { type: 'module' }));
     worker.onmessage = ({ data }: MessageEvent<SurveyAnswer>) => {
       if ('shade' in data) {
@@ -388,20 +320,10 @@ export class View {
 
   /** The neutral and what the views show. */
   private shownShapes(rig: state.Rig): Float32Array {
-    const shown = [this.linear, this.physical].flatMap((surface) => (surface ? [surface.geometry.attributes.position.array as Float32Array] : []));
+    const shown = [this.linear, this.physical].flatMap((surface) => (surface ? [surface.positions] : []));
     const all = new Float32Array(rig.neutral.length * (shown.length + 1));
     [rig.neutral, ...shown].forEach((shape, i) => all.set(shape, i * rig.neutral.length));
     return all;
-  }
-
-  private setPositions(surface: Surface, positions: Float32Array, triangles: Uint32Array) {
-    const attribute = surface.geometry.attributes.position as THREE.BufferAttribute;
-    (attribute.array as Float32Array).set(positions);
-    attribute.needsUpdate = true;
-    const normal = surface.geometry.attributes.normal as THREE.BufferAttribute;
-    computeNormals(positions, triangles, normal.array as Float32Array);
-    normal.needsUpdate = true;
-    surface.stale = true;
   }
 
   /** The linear blend, or the same frame of the solve that is shown beside. */
@@ -414,26 +336,31 @@ export class View {
   private setShape(shape: state.Shape | null) {
     const rig = state.rig.peek();
     if (!shape || !rig || !this.linear || !this.physical || shape.positions.length !== 3 * rig.vertices) return;
-    this.setPositions(this.linear, this.leftShape(shape), rig.triangles);
-    this.setPositions(this.physical, shape.positions, rig.triangles);
+    this.linear.setPositions(this.leftShape(shape));
+    this.physical.setPositions(shape.positions);
     this.shadows.linear.stale = this.shadows.physical.stale = true;
     this.measureShapes();
     if (this.isFraming) this.home();
     if (!shape.building) this.isFraming = false;
     this.updateOverlay();
-    this.drawMarks();
+    this.tools.drawLine();
+    this.invalidate();
   }
 
   /** How far the two shapes are apart, and whether one of them reaches below the floor. */
   private measureShapes() {
-    const a = this.linear!.geometry.attributes.position.array, b = this.physical!.geometry.attributes.position.array;
+    const a = this.linear!.positions, b = this.physical!.positions;
+    const { apart } = this.linear!.geometry.attributes, distances = apart.array as Float32Array;
     let most = 0, lowest = this.floor;
     for (let i = 0; i < a.length; i += 3) {
       const x = a[i] - b[i], y = a[i + 1] - b[i + 1], z = a[i + 2] - b[i + 2];
-      most = Math.max(most, x * x + y * y + z * z);
+      const distance = Math.sqrt(x * x + y * y + z * z);
+      distances[i / 3] = distance / this.diagonal;
+      most = Math.max(most, distance);
       lowest = Math.min(lowest, a[i + 1], b[i + 1]);
     }
-    state.apart.value = Math.sqrt(most);
+    apart.needsUpdate = true;
+    state.apart.value = most;
     if (lowest < this.floor) this.placeFloor(lowest - 0.02 * this.diagonal);
   }
 
@@ -449,46 +376,16 @@ export class View {
   private updateOverlay() {
     const rig = state.rig.peek();
     if (!rig || !this.linear || !this.physical) return;
-    const mode = state.overlay.peek();
-    const surfaces: [Surface, boolean][] = [[this.linear, false], [this.physical, true]];
-    const a = this.linear.geometry.attributes.position.array as Float32Array;
-    const b = this.physical.geometry.attributes.position.array as Float32Array;
-    let top = 0;
-    for (const [surface, isPhysical] of surfaces) {
-      surface.materials.heatOn.value = mode === 'none' ? 0 : 1;
+    const mode = state.overlay.peek(), surfaces = [this.linear, this.physical];
+    for (const { materials } of surfaces) {
+      materials.heatOn.value = mode === 'none' ? 0 : 1;
       // An offset would let the inside shine through at the silhouette: only where wires need it.
-      for (const material of [surface.materials.full, surface.materials.draft]) material.polygonOffset = state.wireframe.peek();
-      if (mode === 'none') continue;
-      const heat = surface.geometry.attributes.heat.array as Float32Array;
-      const p = isPhysical ? b : a;
-      if (mode === 'stretch') {
-        heat.fill(0);
-        for (let e = 0; e < this.restEdges.length; e += 2) {
-          const i = 3 * this.restEdges[e], j = 3 * this.restEdges[e + 1];
-          const rest = Math.hypot(rig.neutral[i] - rig.neutral[j], rig.neutral[i + 1] - rig.neutral[j + 1], rig.neutral[i + 2] - rig.neutral[j + 2]);
-          const now = Math.hypot(p[i] - p[j], p[i + 1] - p[j + 1], p[i + 2] - p[j + 2]);
-          const error = rest > 0 ? Math.abs(now / rest - 1) : 0;
-          heat[i / 3] = Math.max(heat[i / 3], error);
-          heat[j / 3] = Math.max(heat[j / 3], error);
-        }
-        top = 0.5;
-      } else {
-        const from = mode === 'difference' ? a : rig.neutral;
-        for (let v = 0; v < rig.vertices; v++) {
-          const i = 3 * v;
-          heat[v] = Math.hypot(p[i] - from[i], p[i + 1] - from[i + 1], p[i + 2] - from[i + 2]);
-          if (heat[v] > top) top = heat[v];
-        }
-      }
+      for (const material of [materials.full, materials.draft]) material.polygonOffset = state.wireframe.peek();
     }
     if (mode !== 'none') {
-      const range = Math.max(top, 1e-9);
-      for (const [surface] of surfaces) {
-        const attribute = surface.geometry.attributes.heat as THREE.BufferAttribute;
-        const heat = attribute.array as Float32Array;
-        for (let v = 0; v < heat.length; v++) heat[v] /= range;
-        attribute.needsUpdate = true;
-      }
+      const tops = surfaces.map((surface) => surface.measureHeat(mode, this.linear!.positions, this.restEdges));
+      const range = Math.max(...tops, 1e-9);
+      for (const surface of surfaces) surface.scaleHeat(range);
       state.heatRange.value = range;
     }
     this.invalidate();
@@ -537,7 +434,7 @@ export class View {
       if (ghost) (this.linear.mesh as THREE.Mesh).material = this.ghostMaterial;
       this.linear.mesh.renderOrder = ghost ? 5 : 0;
       this.obstacles.showGizmo(!isLinear);
-      this.marks.visible = !isLinear;
+      this.tools.marks.visible = !isLinear;
       this.shadows.linear.plane.visible = isLinear;
       this.shadows.physical.plane.visible = !isLinear;
       renderer.render(this.scene, this.camera);
@@ -569,33 +466,22 @@ export class View {
 
   /** A video of one rotation about the vertical axis, from the present view. */
   async turntable(seconds = 4, rate = 24): Promise<Blob> {
-    const type = ['video/webm;codecs=vp9', 'video/webm'].find((t) => window.MediaRecorder?.isTypeSupported(t));
-    if (!type) throw new Error('This browser cannot record videos; use sinew render --turntable');
-    const stream = this.renderer.domElement.captureStream(0);
-    const track = stream.getVideoTracks()[0] as CanvasCaptureMediaStreamTrack;
-    const recorder = new MediaRecorder(stream, { mimeType: type, videoBitsPerSecond: 8e6 });
-    const chunks: Blob[] = [];
-    recorder.ondataavailable = (event) => chunks.push(event.data);
-    const stopped = new Promise((resolve) => (recorder.onstop = resolve));
-    const home = this.camera.position.clone(), axis = new THREE.Vector3(0, 1, 0);
+    const home = this.camera.position.clone(), axis = new THREE.Vector3(0, 1, 0), count = seconds * rate;
     this.orbit.enabled = false;
     this.useSamples(false);
-    recorder.start();
-    for (let k = 0; k < seconds * rate; k++) {
-      const turned = home.clone().sub(this.orbit.target).applyAxisAngle(axis, (2 * Math.PI * k) / (seconds * rate));
-      this.camera.position.copy(turned.add(this.orbit.target));
-      this.camera.lookAt(this.orbit.target);
-      this.render(!this.software && this.compiled, true);
-      track.requestFrame();
-      await new Promise((resolve) => setTimeout(resolve, 1000 / rate));
+    try {
+      return await recordVideo(this.renderer.domElement, count, rate, (k) => {
+        const turned = home.clone().sub(this.orbit.target).applyAxisAngle(axis, (2 * Math.PI * k) / count);
+        this.camera.position.copy(turned.add(this.orbit.target));
+        this.camera.lookAt(this.orbit.target);
+        this.render(!this.software && this.compiled, true);
+      });
+    } finally {
+      this.camera.position.copy(home);
+      this.orbit.enabled = true;
+      this.orbit.update();
+      this.invalidate();
     }
-    recorder.stop();
-    await stopped;
-    this.camera.position.copy(home);
-    this.orbit.enabled = true;
-    this.orbit.update();
-    this.invalidate();
-    return new Blob(chunks, { type });
   }
 
   /** A small picture of the neutral, `share` of the way to `shape`. */
@@ -625,27 +511,13 @@ export class View {
   picture(): Promise<Blob> {
     this.useSamples(true);
     this.render(!this.software, true); // without a GPU the full material would stop the page for many seconds
-    const source = this.renderer.domElement;
-    const copy = document.createElement('canvas');
-    copy.width = source.width;
-    copy.height = source.height;
-    const context = copy.getContext('2d')!;
-    const gradient = context.createLinearGradient(0, 0, 0, copy.height);
-    const style = getComputedStyle(document.documentElement);
-    gradient.addColorStop(0, style.getPropertyValue('--view-top'));
-    gradient.addColorStop(1, style.getPropertyValue('--view-bottom'));
-    context.fillStyle = gradient;
-    context.fillRect(0, 0, copy.width, copy.height);
-    context.drawImage(source, 0, 0);
-    return new Promise((resolve, reject) =>
-      copy.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('no picture'))), 'image/png'),
-    );
+    return pngOf(this.renderer.domElement);
   }
 
-  // ---- tools ----------------------------------------------------------------------------------
+  // ---- what the tools ask ---------------------------------------------------------------------
 
   /** Normalized device coordinates within the half under the pointer. */
-  private pointer(event: PointerEvent) {
+  pointer(event: PointerEvent) {
     const rect = this.host.getBoundingClientRect();
     const { split, w, h } = this.half();
     let x = event.clientX - rect.left;
@@ -654,242 +526,29 @@ export class View {
     return { onLinear, ndc: new THREE.Vector2((2 * x) / w - 1, 1 - (2 * (event.clientY - rect.top)) / h) };
   }
 
-  private pick(event: PointerEvent) {
+  pick(event: PointerEvent): Hit | null {
     const { onLinear, ndc } = this.pointer(event);
-    const surface = onLinear ? this.linear : this.physical;
-    if (!surface) return null;
-    if (!surface.bvh) {
-      // Who is faster than the worker waits for a tree here.
-      const { tree } = this, roots = tree?.roots.map((root) => root.slice(0)); // each surface fits its own
-      surface.bvh = tree ? MeshBVH.deserialize({ ...tree, roots: roots! }, surface.geometry, { setIndex: false }) : new MeshBVH(surface.geometry, { indirect: true });
-      (surface.geometry as THREE.BufferGeometry & { boundsTree?: MeshBVH }).boundsTree = surface.bvh;
-      surface.stale = !!tree;
-    }
-    if (surface.stale) surface.bvh.refit();
-    surface.stale = false;
-    const ray = new THREE.Raycaster();
-    (ray as THREE.Raycaster & { firstHitOnly: boolean }).firstHitOnly = true;
-    ray.setFromCamera(ndc, this.camera);
-    const visible = surface.mesh.visible;
-    surface.mesh.visible = true;
-    const hit = ray.intersectObject(surface.mesh, false)[0];
-    surface.mesh.visible = visible;
-    if (!hit?.face) return null;
-    const p = surface.geometry.attributes.position;
-    const corner = new THREE.Vector3();
-    let vertex = -1, best = Infinity;
-    for (const v of [hit.face.a, hit.face.b, hit.face.c]) {
-      const d = corner.fromBufferAttribute(p, v).distanceToSquared(hit.point);
-      if (d < best) [best, vertex] = [d, v];
-    }
-    const triangle = surface.drawn[hit.faceIndex ?? 0], weights = new THREE.Vector3();
-    const [a, b, c] = [hit.face.a, hit.face.b, hit.face.c].map((v) => new THREE.Vector3().fromBufferAttribute(p, v));
-    THREE.Triangle.getBarycoord(hit.point, a, b, c, weights);
-    return { vertex, point: hit.point, ray: ray.ray, triangle, barycentric: weights.toArray() };
-  }
-
-  private pickObstacle(event: PointerEvent): number {
-    const { ndc } = this.pointer(event);
     const ray = new THREE.Raycaster();
     ray.setFromCamera(ndc, this.camera);
-    const hit = ray.intersectObjects(this.obstacles.group.children, true)[0];
-    if (!hit) return -1;
-    const surface = this.pick(event);
-    if (surface && surface.point.distanceTo(this.camera.position) < hit.distance) return -1;
-    return hit.object.userData.index as number;
+    return this.surface(onLinear)?.intersect(ray, this.tree) ?? null;
   }
 
-  /** Chooses the marker under the pointer, or moves the chosen one to the point of the face there. */
-  private chooseMarker(event: PointerEvent): boolean {
-    const rig = state.rig.peek(), take = state.take.peek(), chosen = state.selectedMarker.peek();
-    const { ndc, onLinear } = this.pointer(event);
-    if (!rig || !take || onLinear) return false;
-    const { w, h } = this.half();
-    const marker = this.markers.pick(ndc, this.camera, w, h);
-    const hit = marker < 0 && chosen >= 0 ? this.pick(event) : null;
-    if (marker < 0 && !hit) return false;
-    event.stopPropagation();
-    if (hit) {
-      const name = `map-${Date.now()}.csv`; // a new file each time: undo goes back to the old one
-      void sendFiles([new File([mapWith(rig, take, chosen, hit.triangle, hit.barycentric)], name)]);
-      state.tell(`${take.names[chosen]} is moved`);
-    }
-    state.selectedMarker.value = marker;
-    return true;
+  surface(onLinear: boolean) {
+    return onLinear ? this.linear : this.physical;
   }
 
-  private onDown(event: PointerEvent) {
-    if (event.button !== 0 || this.obstacles.isGrabbing) return;
-    const tool = state.tool.peek();
-    const obstacle = this.pickObstacle(event);
-    if (obstacle >= 0) {
-      state.selectedObstacle.value = obstacle;
-      return;
-    }
-    if (tool === 'orbit') return;
-    if (tool === 'map' && this.chooseMarker(event)) return;
-    const hit = this.pick(event);
-    if (!hit || tool === 'map') return;
-    event.stopPropagation();
-    this.orbit.enabled = false;
-    this.host.setPointerCapture(event.pointerId);
-    if (tool === 'lock') {
-      this.painting = true;
-      this.paint(event);
-      return;
-    }
-    const normal = this.camera.getWorldDirection(new THREE.Vector3());
-    this.drag = {
-      vertex: hit.vertex,
-      plane: new THREE.Plane().setFromNormalAndCoplanarPoint(normal, hit.point),
-      gesture: newGesture(tool),
-      index: state.scene.peek().pulls?.length ?? 0,
-      moved: false,
-      kind: tool,
-    };
-    this.dot.position.copy(hit.point);
-    this.dot.visible = true;
-    this.invalidate();
+  get halfSize() {
+    return this.half();
   }
 
-  private onMove(event: PointerEvent) {
-    if (this.painting) return this.paint(event);
-    if (!this.drag) {
-      const tool = state.tool.peek();
-      if (tool === 'orbit' || event.buttons) return;
-      const hit = this.pick(event);
-      const was = this.dot.visible;
-      this.dot.visible = !!hit;
-      if (hit) this.dot.position.copy(hit.point);
-      if (hit || was) this.invalidate();
-      this.host.style.cursor = hit ? 'crosshair' : '';
-      return;
-    }
-    const { ndc } = this.pointer(event);
-    const ray = new THREE.Raycaster();
-    ray.setFromCamera(ndc, this.camera);
-    const to = ray.ray.intersectPlane(this.drag.plane, new THREE.Vector3());
-    if (to) this.dragTo(to);
-  }
-
-  dragTo(to: THREE.Vector3) {
-    const drag = this.drag!;
-    this.dot.position.copy(to);
-    const target = to.toArray().map((x) => Math.round(x * 1e6) / 1e6);
-    if (drag.kind === 'pose') send({ type: 'drag', vertex: drag.vertex, to: target, gesture: drag.gesture });
-    else if (!drag.moved) {
-      const ops: Operation[] = [];
-      if (!state.scene.peek().pulls) ops.push({ op: 'add', path: '/pulls', value: [] });
-      const value: Json = drag.kind === 'pin' ? { vertex: drag.vertex, to: target } : { vertex: drag.vertex, to: target, stiffness: 30 };
-      ops.push({ op: 'add', path: '/pulls/-', value });
-      patch(ops, `Pin vertex ${drag.vertex}`, drag.kind === 'pin' ? { gesture: drag.gesture } : { trial: true });
-    } else
-      patch([{ op: 'replace', path: `/pulls/${drag.index}/to`, value: target }], `Pin vertex ${drag.vertex}`,
-        drag.kind === 'pin' ? { gesture: drag.gesture } : { trial: true });
-    drag.moved = true;
-    this.drawMarks();
-  }
-
-  private onUp(event: PointerEvent) {
-    if (!this.drag && !this.painting) return;
-    if (this.host.hasPointerCapture(event.pointerId)) this.host.releasePointerCapture(event.pointerId);
-    if (this.painting) {
-      this.painting = false;
-      this.orbit.enabled = true;
-      this.dot.visible = false;
-      return this.keepPaint();
-    }
-    if (!this.drag) return;
-    if (this.drag.kind === 'pull' && this.drag.moved) settle();
-    this.drag = null;
-    this.orbit.enabled = true;
-    this.dot.visible = this.line.visible = false;
-    this.invalidate();
-  }
-
-  private drawMarks() {
-    if (this.drag && this.physical) {
-      const p = this.physical.geometry.attributes.position;
-      const line = this.line.geometry.attributes.position as THREE.BufferAttribute;
-      line.setXYZ(0, p.getX(this.drag.vertex), p.getY(this.drag.vertex), p.getZ(this.drag.vertex));
-      line.setXYZ(1, this.dot.position.x, this.dot.position.y, this.dot.position.z);
-      line.needsUpdate = true;
-      this.line.visible = true;
-    }
-    this.invalidate();
-  }
-
-  // ---- locks ----------------------------------------------------------------------------------
-
-  /** Adds the vertices under the brush; with Alt takes them away. */
-  private paint(event: PointerEvent) {
-    const hit = this.pick(event);
-    const rig = state.rig.peek();
-    if (!hit || !rig) return;
-    const { onLinear } = this.pointer(event);
-    const p = (onLinear ? this.linear : this.physical)!.geometry.attributes.position.array as Float32Array;
-    const reach = (state.brush.peek() * this.diagonal) ** 2;
-    for (let v = 0; v < rig.vertices; v++) {
-      const x = p[3 * v] - hit.point.x, y = p[3 * v + 1] - hit.point.y, z = p[3 * v + 2] - hit.point.z;
-      if (x * x + y * y + z * z > reach) continue;
-      if (event.altKey) this.painted.delete(v);
-      else this.painted.add(v);
-      (this.mark.array as Float32Array)[v] = event.altKey ? 0 : 1;
-    }
-    this.mark.needsUpdate = true;
-    this.dot.position.copy(hit.point);
-    this.dot.visible = true;
-    this.invalidate();
-  }
-
-  private keepPaint() {
-    const sorted = [...this.painted].sort((a, b) => a - b);
-    const locks = state.scene.peek().locks ?? [];
-    const index = this.paintedLock(locks);
-    if (!sorted.length) {
-      if (index >= 0) patch([{ op: 'remove', path: `/locks/${index}` }], `Remove lock ${locks[index].name ?? ''}`);
-      state.selectedLock.value = -1;
-      return;
-    }
-    const select = `v:${ranges(sorted)}`;
-    const ops: Operation[] = state.scene.peek().locks ? [] : [{ op: 'add', path: '/locks', value: [] }];
-    if (index >= 0) ops.push({ op: 'replace', path: `/locks/${index}/select`, value: select });
-    else {
-      let name = 'painted';
-      for (let k = 2; locks.some((lock) => lock.name === name); k++) name = `painted ${k}`;
-      ops.push({ op: 'add', path: '/locks/-', value: { name, select } });
-    }
-    patch(ops, `Paint a lock of ${sorted.length} vertices`);
-    if (index < 0) state.selectedLock.value = locks.length;
-  }
-
-  /** The lock under the brush, or -1: regions cannot be painted. */
-  private paintedLock(locks: state.Lock[]): number {
-    const index = state.selectedLock.peek();
-    return locks[index]?.select.startsWith('v:') ? index : -1;
-  }
-
-  private showLocks(rig: state.Rig | null, locks: state.Lock[], selected: number) {
-    if (!rig || this.mark.count !== rig.vertices || this.painting) return;
-    const mark = this.mark.array as Float32Array;
-    mark.fill(0);
-    this.painted.clear();
-    locks.forEach((lock, index) => {
-      const [kind, what] = lock.select.split(/:(.*)/);
-      const vertices = kind === 'region' ? (rig.regions.find((r) => r.name === what)?.vertices ?? []) : kind === 'v' ? unrange(what) : [];
-      for (const v of vertices) {
-        if (lock.enabled !== false && v < mark.length) mark[v] = 1;
-        if (index === selected && kind === 'v') this.painted.add(v);
-      }
-    });
-    this.mark.needsUpdate = true;
-    this.invalidate();
+  allowOrbit(on: boolean) {
+    this.orbit.enabled = on;
   }
 
   /** For tests: where a vertex is on the screen, in the physical view. */
   project(vertex: number): { x: number; y: number } | null {
     if (!this.physical) return null;
-    const point = new THREE.Vector3().fromBufferAttribute(this.physical.geometry.attributes.position, vertex).project(this.camera);
+    const point = new THREE.Vector3().fromArray(this.physical.positions, 3 * vertex).project(this.camera);
     const { split, w, h } = this.half();
     const rect = this.host.getBoundingClientRect();
     return { x: rect.left + (split ? w : 0) + ((point.x + 1) / 2) * w, y: rect.top + ((1 - point.y) / 2) * h };
