@@ -80,7 +80,7 @@ export function CaptureBench() {
       <div class="benchside">
         <p class="note">
           {take ? `${take.names.length} markers${doubtful.length ? `, ${doubtful.length} in doubt` : ''}.` : 'The markers appear when the take is solved.'}{' '}
-          {chosen >= 0 && take ? <b data-testid="chosen-marker">Click the face to move {take.names[chosen]}.</b> : 'Click a marker, then the point on the face where it belongs.'}
+          {chosen >= 0 && take ? <b data-testid="chosen-marker">Click the face to move {take.names[chosen]}.</b> : state.tool.value === 'map' && 'Click a marker, then where it belongs on the face.'}
         </p>
         <div class="buttons">
           <button type="button" class="button" data-testid="four-ways" disabled={!take || isBusy} title={`Solve the whole clip by ${WAYS.map((w) => `${w.name} (${w.hint})`).join(', ')}, and compare`}

@@ -155,7 +155,7 @@ export function Scrub(props: ScrubProps) {
   return (
     <div class={`row ${changed ? 'on' : ''} ${props.selected ? 'selected' : ''}`} title={title}>
       <span class="name" onClick={(event) => props.onSelect?.(event.ctrlKey || event.metaKey)}>
-        {props.name ?? props.label}
+        {props.name ?? props.label}{props.unit && props.unit.length <= 3 && <small> {props.unit}</small>}
       </span>
       <div
         class="track"

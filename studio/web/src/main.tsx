@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Anchor, CircleHelp, Columns2, Download, Grab, Ghost, Lock, Maximize, Moon, Pointer, Redo2, Rotate3d, SlidersHorizontal, Square, Sun, Undo2, X } from 'lucide-preact';
 import { IconButton, Segmented } from './controls';
 import { Dialogs } from './dialogs';
-import { setKey } from './keys';
+import { MOST_KEYS, setKey } from './keys';
 import { cancel, clearLatency, connect, open, patch, play, redo, seek, send, sendFiles, setWeights, undo, unanswered } from './link';
 import type { Operation } from './patch';
 import { HEAT_STOPS } from './heat';
@@ -20,30 +20,52 @@ const viewModule = import('./view');
 const view = signal<View | null>(null);
 const dropping = signal(false);
 
-effect(() => {
-  document.documentElement.dataset.theme = state.theme.value;
+function remember(name: string, value: string | null) {
   try {
-    localStorage.setItem('sinew-theme', state.theme.value);
+    if (value === null) localStorage.removeItem(name);
+    else localStorage.setItem(name, value);
   } catch {
     // private windows have no storage
   }
+}
+
+effect(() => {
+  document.documentElement.dataset.theme = state.theme.value;
+  remember('sinew-theme', state.theme.value);
+});
+
+effect(() => {
+  const height = state.timeHeight.value;
+  if (height) document.documentElement.style.setProperty('--time-height', `${height}px`);
+  else document.documentElement.style.removeProperty('--time-height');
+  remember('sinew-timeline', height === null ? null : String(height));
 });
 
 // ---- header ------------------------------------------------------------------------------------
+
+/** Modes need poses to swing between: the keys of the clip, or from rest to the pose on the screen. */
+function firstPoses(): { time: number; weights: { [name: string]: number } }[] {
+  const { times, values } = state.scene.value.curves ?? {};
+  const nonzero = (weights: [string, number][]) => Object.fromEntries(weights.filter(([, w]) => Math.abs(w) > 1e-4));
+  if (times && values && times.length > 1 && times.length <= MOST_KEYS)
+    return times.map((time, k) => ({ time, weights: nonzero(Object.entries(values).map(([slider, list]) => [slider, list[k]])) }));
+  const pose = nonzero(Object.entries(state.weights.value)), first = state.rig.value?.sliders[0]?.name;
+  if (!Object.keys(pose).length && first) pose[first] = 1;
+  return [{ time: 0, weights: {} }, { time: 0.5, weights: pose }];
+}
 
 function chooseModel(name: string) {
   const ops: Operation[] = [{ op: 'add', path: '/model', value: name }];
   // Parameters belong to a model: another one would refuse them.
   if (state.member.parameters.value) ops.unshift({ op: 'remove', path: '/parameters' });
+  // With the default, which is for clips, a hand on the cheek would carry the whole head along.
+  if (name === 'spring') ops.push({ op: 'add', path: '/parameters', value: { pull_to_blend: 0.03 } });
   const { keys, time } = state.scene.value;
   if (name === 'modal' && !keys) {
-    // Modes need poses to swing between: from rest to the pose on the screen, then freely.
-    const pose = Object.fromEntries(Object.entries(state.weights.value).filter(([, w]) => Math.abs(w) > 1e-4));
-    const first = state.rig.value?.sliders[0]?.name;
-    if (!Object.keys(pose).length && first) pose[first] = 1;
-    ops.push({ op: 'add', path: '/keys', value: [{ time: 0, weights: {} }, { time: 0.5, weights: pose }] });
-    if (!time) ops.push({ op: 'add', path: '/time', value: { from: 0, to: 2.5 } });
-    state.tell('Modal swings between key poses: from rest to this pose, then freely. Press play.');
+    const poses = firstPoses();
+    ops.push({ op: 'add', path: '/keys', value: poses as never });
+    if (!time) ops.push({ op: 'add', path: '/time', value: { from: 0, to: poses[poses.length - 1].time + 2 } });
+    state.tell(poses.length > 2 ? 'Modal swings between the keys of the clip. Press play.' : 'Modal swings between key poses: from rest to this pose, then freely. Press play.');
   }
   if (name === 'fit' && !state.member.markers.value) state.tell('Fit follows captured markers: drop a take (C3D, TRC, CSV)');
   patch(ops, `Model ${name}`);

@@ -3,6 +3,7 @@
 import { effect, signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { format } from './controls';
 import { Film, play, wantsCalm } from './film';
 import { newGesture, patch, send } from './link';
 import { drawPlayhead, usePlot } from './plot';
@@ -37,6 +38,7 @@ function CurvesOverModes() {
       return {
         key: `${count}`,
         options: {
+          padding: [32, 12, 0, 0],
           scales: { x: { range: [0, count - 1] }, y: { range: [-1.1, 1.1] } },
           axes: [{ values: (_u, ticks) => ticks.map((t) => String(t)) }, {}],
           series: [{}, ...CURVES.map((c) => ({ label: c.label, stroke: c.color, width: 1.75, spanGaps: true, points: { show: true, size: 8 } }))],
@@ -117,7 +119,8 @@ function Motion() {
       return {
         key: 'z',
         options: {
-          axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 56, values: (_u, ticks) => ticks.map((t) => String(Number(t.toPrecision(3)))) }],
+          padding: [32, 12, 0, 0],
+          axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 48, values: (_u, ticks) => ticks.map((t) => format(t)) }],
           series: [{}, { label: 'z', stroke: '#6fbf8b', width: 1.75 }],
           hooks: { draw: [drawPlayhead] },
         },
@@ -132,7 +135,7 @@ function Motion() {
     <figure class="modeplot">
       <figcaption>
         <label title="z(t): weight of one mode over the clip. The slowest is mode 1">
-          <i style={{ background: '#6fbf8b' }} />z(t), mode{' '}
+          <i style={{ background: '#6fbf8b' }} />z(t) · mode{' '}
           <input type="number" min={1} max={modes?.frequency.length ?? 1} value={mode + 1} data-testid="mode-number"
             onInput={(event) => (chosen.value = Math.max(0, Number(event.currentTarget.value) - 1 || 0))} />
         </label>

@@ -27,14 +27,20 @@ function trackRange(p: state.Parameter): { minimum: number; maximum: number; log
 
 function ParameterRow({ parameter: p }: { parameter: state.Parameter }) {
   const given = state.member.parameters.value?.[p.name];
-  const hint = `${p.help}${p.unit ? ` (${p.unit})` : ''}${p.kind === 'flag' ? `\nOn or off; default ${p.fallback === 1 ? 'on' : 'off'}` : ''}${p.kind === 'choice' ? `\nOne of ${(p.choices ?? '').split('|').join(', ')}; default ${(p.choices ?? '').split('|')[p.fallback]}` : ''}`;
+  const hint = `${p.help}${p.unit ? ` (${p.unit})` : ''}${p.kind === 'flag' ? `\nOn or off; default ${p.fallback === 1 ? 'on' : 'off'}` : ''}${p.kind === 'choice' ? `\nOne of ${(p.choices ?? '').split('|').join(', ')}; default ${(p.choices ?? '').split('|')[p.fallback]}` : ''}\nDouble-click the name to reset.`;
   const set = (value: never | number | boolean | string | undefined, label: string) =>
     setMembers('parameters', { [p.name]: value as never }, label, gesture);
+  const name = (
+    <span class="name" onDblClick={() => {
+      gesture = newGesture('parameter');
+      if (given !== undefined) set(undefined, `Reset ${title(p.name)}`);
+    }}>{title(p.name)}</span>
+  );
   if (p.kind === 'flag') {
     const on = given === undefined ? p.fallback === 1 : given === true;
     return (
       <label class={`row check ${given !== undefined ? 'on' : ''}`} title={hint}>
-        <span class="name">{title(p.name)}</span>
+        {name}
         <input type="checkbox" checked={on} data-testid={`parameter-${p.name}`} onChange={(event) => {
           gesture = newGesture('parameter');
           set(event.currentTarget.checked, `${title(p.name)} ${event.currentTarget.checked ? 'on' : 'off'}`);
@@ -46,7 +52,7 @@ function ParameterRow({ parameter: p }: { parameter: state.Parameter }) {
     const choices = (p.choices ?? '').split('|');
     return (
       <label class={`row choice ${given !== undefined ? 'on' : ''}`} title={hint}>
-        <span class="name">{title(p.name)}</span>
+        {name}
         <select value={(given as string) ?? choices[p.fallback]} data-testid={`parameter-${p.name}`} onChange={(event) => {
           gesture = newGesture('parameter');
           set(event.currentTarget.value, `${title(p.name)}: ${event.currentTarget.value}`);
@@ -81,7 +87,7 @@ function ParameterRow({ parameter: p }: { parameter: state.Parameter }) {
     const text = Array.isArray(given) ? given.join(', ') : '';
     return (
       <label class={`row choice ${given !== undefined ? 'on' : ''}`} title={`${hint}\nA list of numbers, separated by commas.`}>
-        <span class="name">{title(p.name)}</span>
+        {name}
         <input class="list" value={text} placeholder="default" data-testid={`parameter-${p.name}`} onKeyDown={(event) => event.stopPropagation()} onChange={(event) => {
           const list = event.currentTarget.value.split(/[\s,;]+/).filter(Boolean).map(Number);
           if (list.some((x) => !Number.isFinite(x))) return state.tell('Enter a list of numbers, separated by commas', 'error');
@@ -189,8 +195,8 @@ function Obstacles() {
       {SHAPES.map(({ shape, icon: Icon, label }) => (
         <IconButton key={shape} label={label} testid={`add-${shape}`} onClick={() => add(shape)}><Icon size={14} /></IconButton>
       ))}
-      <IconButton label="Add a mesh from a file (OBJ, GLB, PLY, STL)" testid="add-mesh" onClick={() => file.current!.click()}><Boxes size={14} /></IconButton>
-      <input type="file" ref={file} hidden multiple accept=".obj,.glb,.gltf,.ply,.off,.stl" data-testid="mesh-file" onChange={(event) => {
+      <IconButton label="Add a mesh from a file (OBJ, GLB, FBX, PLY, STL)" testid="add-mesh" onClick={() => file.current!.click()}><Boxes size={14} /></IconButton>
+      <input type="file" ref={file} hidden multiple accept=".obj,.glb,.gltf,.fbx,.ply,.off,.stl" data-testid="mesh-file" onChange={(event) => {
         const files = [...(event.currentTarget.files ?? [])];
         event.currentTarget.value = '';
         if (files.length) void sendFiles(files, 'obstacle');
@@ -308,13 +314,13 @@ function Locks() {
 // ---- pins, overlay, history --------------------------------------------------------------------
 
 function Pins() {
-  const pulls = state.member.pulls.value ?? [];
+  const all = state.member.pulls.value ?? [], pulls = all.slice(0, all.length - state.pullsOfHand.value);
   if (!pulls.length) return null;
   return (
     <Section title="Pins" actions={<button type="button" class="link" title="Let go of all pinned points" onClick={() => { patch([{ op: 'remove', path: '/pulls' }], 'Remove all pins'); }}>remove all</button>}>
       {pulls.map((pull, i) => (
         <div class="card lock" key={i}>
-          <span>vertex {pull.vertex}</span>
+          <span class="grow">vertex {pull.vertex}</span>
           <IconButton label="Remove the pin" onClick={() => patch([{ op: 'remove', path: `/pulls/${i}` }], `Remove pin ${pull.vertex}`)}><Trash2 size={14} /></IconButton>
         </div>
       ))}
@@ -324,7 +330,7 @@ function Pins() {
 
 const OVERLAYS: { value: state.Overlay; label: string; hint: string }[] = [
   { value: 'none', label: 'None', hint: 'Skin' },
-  { value: 'difference', label: 'vs left', hint: 'Distance from the shape in the left view: the linear blend, or another solve' },
+  { value: 'difference', label: 'vs', hint: 'Distance from the shape in the left view: the linear blend, or another solve' },
   { value: 'stretch', label: 'Stretch', hint: 'Largest relative length change of the edges at a vertex' },
   { value: 'motion', label: 'Motion', hint: 'How far each vertex has moved from rest' },
 ];
@@ -334,7 +340,7 @@ function Overlays() {
     <Section title="Overlay">
       <div class="chips" role="radiogroup" aria-label="Overlay">
         {OVERLAYS.map((o) => (
-          <button type="button" role="radio" key={o.value} class="chip" aria-checked={state.overlay.value === o.value} title={o.hint} data-testid={`overlay-${o.value}`} onClick={() => (state.overlay.value = o.value)}>{o.label}</button>
+          <button type="button" role="radio" key={o.value} class="chip" aria-checked={state.overlay.value === o.value} title={o.hint} data-testid={`overlay-${o.value}`} onClick={() => (state.overlay.value = o.value)}>{o.value === 'difference' ? `vs ${state.leftInText.value}` : o.label}</button>
         ))}
         <button type="button" class="chip" aria-pressed={state.wireframe.value} title="Edges of the polygons (W)" onClick={() => (state.wireframe.value = !state.wireframe.value)}>Wireframe</button>
       </div>

@@ -1,8 +1,9 @@
 // The start screen: examples that move, and the built-in rigs.
+import { FolderOpen } from 'lucide-preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { close, Dialog } from './dialog';
 import { Film, play, wantsCalm } from './film';
-import { open, send } from './link';
+import { open, send, sendFiles } from './link';
 import * as state from './state';
 import type { View } from './view';
 
@@ -85,9 +86,10 @@ function Tile({ example, view }: { example: state.Example; view: View | null }) 
 
 export function Start({ view }: { view: View | null }) {
   const hello = state.hello.value;
+  const files = useRef<HTMLInputElement>(null);
   if (!hello) return null;
   return (
-    <Dialog title="Open an example" wide>
+    <Dialog title="Open" wide>
       <ul class="tiles">
         {hello.examples.map((example) => <Tile key={example.name} example={example} view={view} />)}
       </ul>
@@ -97,7 +99,17 @@ export function Start({ view }: { view: View | null }) {
           <button type="button" class="chip" key={sample.name} title={sample.summary} data-testid={`sample-${sample.name}`} onClick={() => { open({ sample: sample.name }); close(); }}>{sample.name}</button>
         ))}
       </div>
-      <p class="note">Or drop a GLB, OBJ files, a clip (CSV), a take (C3D, TRC, CSV) or a scene (JSON) anywhere on the page. Opening something can be undone.</p>
+      <h2>Your files</h2>
+      <div class="openfiles">
+        <button type="button" class="button" title="A GLB or FBX, OBJ files, a clip (CSV), a take (C3D, TRC, CSV) or a scene (JSON)" data-testid="open-files" onClick={() => files.current!.click()}><FolderOpen size={14} /> Open files…</button>
+        <input type="file" ref={files} hidden multiple data-testid="files" onChange={(event) => {
+          const list = [...(event.currentTarget.files ?? [])];
+          if (!list.length) return;
+          void sendFiles(list);
+          close();
+        }} />
+        <span>Or drop a rig (GLB, FBX, OBJ files), a clip (CSV), a take (C3D, TRC, CSV) or a scene (JSON) anywhere on the page. Opening something can be undone.</span>
+      </div>
     </Dialog>
   );
 }

@@ -1,15 +1,16 @@
 // The bottom panel: play, scrub, slider curves and keys.
 import { effect } from '@preact/signals';
 import { ChevronFirst, ChevronLast, Diamond, Film, Pause, Play, Repeat, Trash2 } from 'lucide-preact';
-import { useEffect, useRef } from 'preact/hooks';
-import uPlot from 'uplot';
+import { useEffect } from 'preact/hooks';
+import type uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { IconButton } from './controls';
 import { newGesture, open, patch, play, seek, send } from './link';
 import { CaptureBench } from './capture';
 import { keyHere, KeyTrack, MOST_KEYS, removeKey, setKey } from './keys';
 import { Modes } from './modes';
-import { css, drawPlayhead } from './plot';
+import { drawPlayhead, usePlot } from './plot';
+import { escapeKey } from './patch';
 import * as state from './state';
 import type { View } from './view';
 
@@ -65,109 +66,84 @@ function useTrace() {
   }, []);
 }
 
+/** Scrubs, and drags keys up and down. */
+function editCurves(plot: uPlot) {
+  const { over } = plot;
+  over.style.cursor = 'ew-resize';
+  let drag: { name: string; index: number; gesture: string } | null = null, isScrubbing = false;
+  const at = (event: PointerEvent) => {
+    const rect = over.getBoundingClientRect();
+    return { x: event.clientX - rect.left, y: event.clientY - rect.top };
+  };
+  const near = (event: PointerEvent) => {
+    const { times, values } = state.scene.peek().curves ?? {};
+    if (!times || !values || times.length > MOST_KEYS) return null;
+    const { x, y } = at(event);
+    let best: { name: string; index: number } | null = null, distance = 9;
+    for (const { label: name } of plot.series.slice(1) as { label: string }[])
+      times.forEach((t, index) => {
+        const d = Math.hypot(plot.valToPos(t, 'x') - x, plot.valToPos(values[name]?.[index] ?? NaN, 'y') - y);
+        if (d < distance) [distance, best] = [d, { name, index }];
+      });
+    return best as { name: string; index: number } | null;
+  };
+  const scrub = (event: PointerEvent) => {
+    const frame = frameOf(plot.posToVal(at(event).x, 'x'));
+    if (frame !== state.playhead.peek() || state.time.peek().frame < 0) seek(frame);
+  };
+  over.addEventListener('pointerdown', (event) => {
+    over.setPointerCapture(event.pointerId);
+    const key = near(event);
+    if (key) drag = { ...key, gesture: newGesture('key') };
+    else {
+      isScrubbing = true;
+      scrub(event);
+    }
+  });
+  over.addEventListener('pointermove', (event) => {
+    if (isScrubbing) return scrub(event);
+    over.style.cursor = drag || near(event) ? 'ns-resize' : 'ew-resize';
+    if (!drag) return;
+    const value = Math.round(Math.max(-1, Math.min(2, plot.posToVal(at(event).y, 'y'))) * 100) / 100;
+    patch([{ op: 'replace', path: `/curves/values/${escapeKey(drag.name)}/${drag.index}`, value }], `${drag.name} key ${value}`, { gesture: drag.gesture });
+  });
+  const end = () => {
+    drag = null;
+    isScrubbing = false;
+  };
+  over.addEventListener('pointerup', end);
+  over.addEventListener('pointercancel', end);
+}
+
+/** Of curves that are the same, such as those of a symmetric pair, the later ones are dashed. */
+const isCopy = (values: ArrayLike<number>[], i: number) =>
+  values.slice(0, i).some((other) => other.length === values[i].length && Array.prototype.every.call(other, (x: number, k: number) => x === values[i][k]));
+
 function Curves() {
   useTrace();
-  const host = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const element = host.current!;
-    let plot: uPlot | null = null;
-    let names: string[] = [];
-    let drag: { name: string; index: number; gesture: string } | null = null;
-    let scrubbing = false;
-    const build = () => {
-      plot?.destroy();
-      plot = null;
-      const from = plotted();
-      names = shownSliders(from);
-      if (!from || !names.length || !element.clientWidth) return;
-      const { times, values } = from;
-      const few = times.length <= MOST_KEYS && !!state.scene.peek().curves?.times;
-      plot = new uPlot(
-        {
-          width: element.clientWidth,
-          height: element.clientHeight,
-          legend: { show: false },
+  const host = usePlot(
+    () => {
+      const from = plotted(), names = shownSliders(from);
+      if (!from || !names.length) return null;
+      const values = names.map((name) => from.values[name]);
+      const few = from.times.length <= MOST_KEYS && !!state.member.curves.value?.times;
+      const copies = values.map((_, i) => isCopy(values, i));
+      return {
+        key: JSON.stringify([names, copies, few]),
+        options: {
           cursor: { drag: { x: false, y: false }, points: { show: few }, y: false },
           padding: [24, 12, 0, 0],
-          scales: { x: { time: false }, y: { range: (_u, low, high) => [Math.min(0, low) - 0.05, Math.max(1, high) + 0.05] } },
-          axes: [
-            { stroke: css('--dim'), grid: { stroke: css('--line'), width: 1 }, ticks: { show: false }, size: 24, font: '11px system-ui', values: (_u, ticks) => ticks.map((t) => `${t} s`) },
-            { stroke: css('--dim'), grid: { stroke: css('--line'), width: 1 }, ticks: { show: false }, size: 32, font: '11px system-ui' },
-          ],
-          series: [{}, ...names.map((name, i) => ({ label: name, stroke: PALETTE[i % PALETTE.length], width: 1.75, points: { show: few, size: 7 } }))],
+          scales: { y: { range: (_u, low, high) => [Math.min(0, low) - 0.05, Math.max(1, high) + 0.05] } },
+          axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 32 }],
+          series: [{}, ...names.map((name, i) => ({ label: name, stroke: PALETTE[i % PALETTE.length], width: 1.75, dash: copies[i] ? [8, 8] : undefined, points: { show: few, size: 7 } }))],
           hooks: { draw: [drawPlayhead] },
         },
-        [times, ...names.map((name) => values[name])] as uPlot.AlignedData,
-        element,
-      );
-      const over = plot.over;
-      over.style.cursor = 'ew-resize';
-      const near = (event: PointerEvent) => {
-        if (!few || !plot) return null;
-        const rect = over.getBoundingClientRect();
-        const mx = event.clientX - rect.left, my = event.clientY - rect.top;
-        let best: { name: string; index: number } | null = null, distance = 9;
-        for (const name of names)
-          times.forEach((t, index) => {
-            const values = state.scene.peek().curves!.values![name];
-            const d = Math.hypot(plot!.valToPos(t, 'x') - mx, plot!.valToPos(values[index], 'y') - my);
-            if (d < distance) [distance, best] = [d, { name, index }];
-          });
-        return best as { name: string; index: number } | null;
+        data: [from.times, ...values] as uPlot.AlignedData,
       };
-      const scrub = (event: PointerEvent) => {
-        const rect = over.getBoundingClientRect();
-        const frame = frameOf(plot!.posToVal(event.clientX - rect.left, 'x'));
-        if (frame !== state.playhead.peek() || state.time.peek().frame < 0) seek(frame);
-      };
-      over.addEventListener('pointerdown', (event) => {
-        over.setPointerCapture(event.pointerId);
-        const key = near(event);
-        if (key) drag = { ...key, gesture: newGesture('key') };
-        else {
-          scrubbing = true;
-          scrub(event);
-        }
-      });
-      over.addEventListener('pointermove', (event) => {
-        if (scrubbing) return scrub(event);
-        over.style.cursor = near(event) || drag ? 'ns-resize' : 'ew-resize';
-        if (!drag) return;
-        const rect = over.getBoundingClientRect();
-        const value = Math.round(Math.max(-1, Math.min(2, plot!.posToVal(event.clientY - rect.top, 'y'))) * 100) / 100;
-        patch([{ op: 'replace', path: `/curves/values/${drag.name}/${drag.index}`, value }], `${drag.name} key ${value}`, { gesture: drag.gesture });
-      });
-      const end = () => {
-        drag = null;
-        scrubbing = false;
-      };
-      over.addEventListener('pointerup', end);
-      over.addEventListener('pointercancel', end);
-    };
-    const stop = [
-      effect(() => {
-        void state.theme.value;
-        const curves = state.member.curves.value;
-        const list = shownSliders(plotted());
-        if (plot && drag && curves?.times) {
-          plot.setData([curves.times, ...list.map((n) => curves.values![n])]);
-          return;
-        }
-        queueMicrotask(build);
-      }),
-      effect(() => {
-        void state.playhead.value, state.clip.value;
-        plot?.redraw(false);
-      }),
-    ];
-    const observer = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: element.clientHeight }));
-    observer.observe(element);
-    return () => {
-      stop.forEach((s) => s());
-      observer.disconnect();
-      plot?.destroy();
-    };
-  }, []);
+    },
+    state.playhead,
+    editCurves,
+  );
   const from = plotted(), names = shownSliders(from);
   return (
     <div class="curves">
@@ -197,9 +173,9 @@ function Nothing() {
 
 function Scrubber() {
   const { frames } = state.clip.value;
-  if (frames < 2) return <div class="scrubber" />;
+  if (frames < 2) return null;
   return (
-    <div class="scrubber">
+    <div class="scrubber" style={{ '--share': `${(100 * state.playhead.value) / (frames - 1)}%` }}>
       <input type="range" min={0} max={frames - 1} value={state.playhead.value} aria-label="Frame" title={`Frame 0 to ${frames - 1}: drag to scrub`} data-testid="scrubber"
         onInput={(event) => seek(Number(event.currentTarget.value))} />
       <KeyTrack />
@@ -226,7 +202,7 @@ function Bar() {
       }}><Repeat size={15} /></IconButton>
       <output class="clock">{has ? clock : '–'}</output>
       <span class="dim">{has ? `${Math.round(rate * 100) / 100} fps · frame ${state.playhead.value} / ${frames - 1}` : 'no clip'}</span>
-      <Scrubber />
+      <span class="grow" />
       <button type="button" class={`mode ${frame >= 0 ? 'clip' : ''}`} disabled={!has} title="Switch between the clip and the pose of the sliders" onClick={() => seek(frame >= 0 ? -1 : state.playhead.value)}>
         <Film size={13} /> {frame >= 0 ? 'clip' : 'pose'}
       </button>
@@ -236,11 +212,37 @@ function Bar() {
   );
 }
 
-export function Timeline({ view }: { view: View | null }) {
+const LEAST_HEIGHT = 128, REST_HEIGHT = 208, STEP = 16;
+
+/** The upper edge of the timeline: drag it to make room, double-click it to reset. */
+function Splitter() {
+  const set = (height: number | null) => (state.timeHeight.value = height && Math.round(Math.max(LEAST_HEIGHT, Math.min(innerHeight * 0.6, height))));
+  const heightOf = (event: { currentTarget: EventTarget }) => (event.currentTarget as HTMLElement).parentElement!.clientHeight;
   return (
-    <footer class="time" aria-label="Timeline">
+    <div class="splitter" role="separator" aria-orientation="horizontal" aria-label="Height of the timeline" tabIndex={0} data-testid="splitter"
+      aria-valuemin={LEAST_HEIGHT} aria-valuemax={Math.round(innerHeight * 0.6)} aria-valuenow={state.timeHeight.value ?? REST_HEIGHT}
+      title="Drag to change the height of the timeline; double-click to reset"
+      onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+      onPointerMove={(event) => event.buttons & 1 && set(innerHeight - event.clientY)}
+      onDblClick={() => set(null)}
+      onKeyDown={(event) => {
+        const by = { ArrowUp: STEP, ArrowDown: -STEP }[event.key];
+        if (!by) return;
+        event.preventDefault();
+        event.stopPropagation();
+        set(heightOf(event) + by);
+      }} />
+  );
+}
+
+export function Timeline({ view }: { view: View | null }) {
+  const panel = state.modelName.value === 'modal' ? <Modes view={view} /> : state.member.markers.value ? <CaptureBench /> : <Curves />;
+  return (
+    <footer class={`time ${panel.type === Curves ? 'ofCurves' : ''}`} aria-label="Timeline">
+      <Splitter />
       <Bar />
-      {state.modelName.value === 'modal' ? <Modes view={view} /> : state.member.markers.value ? <CaptureBench /> : <Curves />}
+      <Scrubber />
+      {panel}
     </footer>
   );
 }

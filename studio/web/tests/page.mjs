@@ -126,7 +126,8 @@ test('pull: a dragged point follows and springs back', async () => {
   await page.mouse.move(start.x, start.y);
   await page.mouse.down();
   await page.mouse.move(start.x + 30, start.y, { steps: 3 });
-  await until(page, 'state.scene.value.pulls?.length === 1');
+  await until(page, 'state.scene.value.pulls?.length > 1');
+  check((await page.getByText('Pins', { exact: true }).count()) === 0, 'what the hand holds is no pin');
   await settled(page);
   const grabbed = await read(page, 'state.scene.value.pulls[0].vertex');
   const pulled = await read(page, 'Array.from(state.shape.value.positions.slice(3*a, 3*a+3))', grabbed);
@@ -138,6 +139,82 @@ test('pull: a dragged point follows and springs back', async () => {
   const back = await read(page, 'Array.from(state.shape.value.positions.slice(3*a, 3*a+3))', vertex);
   near(Math.hypot(...back.map((x, i) => x - rest[i])), 0, 2e-4, 'it springs back');
   check(!(await read(page, 'state.history.value.undo[0]')).startsWith('Pin'), 'no history');
+});
+
+test('pin: a point is kept where it is put, the rest of the head stays, and the pin can be removed', async () => {
+  await page.getByTestId('tool-pin').click();
+  const vertex = await noseTip();
+  const start = await read(page, 'view.project(a)', vertex);
+  await page.mouse.move(start.x, start.y);
+  check((await read(page, 'view.host.style.cursor')) === 'grab', 'the pointer shows that the surface can be grabbed');
+  const before = await read(page, 'Array.from(state.shape.value.positions)');
+  await page.mouse.down();
+  await page.mouse.move(start.x + 20, start.y, { steps: 3 });
+  await until(page, 'state.scene.value.pulls?.length === 1');
+  await page.mouse.up();
+  await settled(page);
+  const [pin] = await read(page, 'state.scene.value.pulls');
+  const after = await read(page, 'Array.from(state.shape.value.positions)');
+  near(Math.hypot(...pin.to.map((x, k) => x - after[3 * pin.vertex + k])), 0, 1e-5, 'the vertex is at its pin');
+  const back = await read(page, `(() => { const r = state.rig.value; let v = 0; for (let i = 0; i < r.vertices; i++) if (r.neutral[3*i+2] < r.neutral[3*v+2]) v = i; return v; })()`);
+  const apart = (v) => Math.hypot(...[0, 1, 2].map((k) => after[3 * v + k] - before[3 * v + k]));
+  check(apart(back) < 0.1 * apart(pin.vertex), `the back of the head moves by ${apart(back)} m, the nose by ${apart(pin.vertex)} m`);
+  await page.getByLabel('Remove the pin').click();
+  await until(page, '!state.scene.value.pulls.length');
+  for (let i = 0; i < 2; i++) await page.getByTestId('undo').click();
+  await until(page, '!state.scene.value.pulls');
+  await page.getByTestId('tool-orbit').click();
+  check((await read(page, 'view.host.style.cursor')) === 'grab', 'the pointer shows that the view can be turned');
+});
+
+test('compare: side by side, a ghost, physical only; a heat map has a legend with its unit', async () => {
+  const vertex = await noseTip();
+  const to = await read(page, '[0, 1, 2].map((k) => state.shape.value.linear[3 * a + k] - (k === 2 ? 0.02 : 0))', vertex);
+  await page.evaluate((pull) => window.studio.patch([{ op: 'add', path: '/pulls', value: [pull] }], 'Push the nose in'), { vertex, to });
+  await settled(page);
+  const sides = await pixels('right');
+  await page.getByTestId('compare-ghost').click();
+  await until(page, 'state.compare.value === "ghost"');
+  await settled(page);
+  const ghost = await pixels('right');
+  await page.getByTestId('compare-single').click();
+  await settled(page);
+  const single = await pixels('right');
+  check(difference(ghost, single) > 0.01, `the ghost is seen: ${difference(ghost, single)}`);
+  check(difference(sides, single) > 1, 'one view fills the stage');
+  await page.keyboard.press('c');
+  await until(page, 'state.compare.value === "side"');
+  await page.getByTestId('overlay-difference').click();
+  const legend = await page.getByRole('img', { name: /distance from linear/ }).innerText();
+  check(/0[\s\S]*mm/.test(legend), `legend: ${legend}`);
+  check((await page.getByTestId('overlay-difference').innerText()) === 'vs linear', 'the overlay names what is on the left');
+  await page.getByTestId('overlay-none').click();
+  await page.getByTestId('undo').click();
+});
+
+test('a frame that did not converge has a badge; flags and choices are reset by a double click on their names', async () => {
+  await page.evaluate(() => window.studio.patch([{ op: 'add', path: '/parameters', value: { max_iterations: 1, tolerance: 1e-12, bending: 'ring' } }, { op: 'add', path: '/weights', value: { jawOpen: 1 } }], 'One step'));
+  await page.getByTestId('not-converged').waitFor();
+  await page.getByText('more parameters').click();
+  await page.getByText('Bending', { exact: true }).dblclick();
+  await until(page, '!("bending" in state.scene.value.parameters)');
+  for (let i = 0; i < 2; i++) await page.getByTestId('undo').click();
+  await settled(page);
+  check((await page.getByTestId('not-converged').count()) === 0, 'the badge is gone');
+});
+
+test('the timeline is made taller by pointer and keyboard, and a double click resets it', async () => {
+  const splitter = page.getByTestId('splitter'), height = () => page.evaluate(() => document.querySelector('.time').clientHeight);
+  const rest = await height(), box = await splitter.boundingBox();
+  await page.mouse.move(box.x + 200, box.y + 4);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 200, box.y - 76, { steps: 3 });
+  await page.mouse.up();
+  near(await height(), rest + 80, 8, 'dragged');
+  await splitter.press('ArrowDown');
+  near(await height(), rest + 64, 8, 'by a key');
+  await splitter.dblclick();
+  near(await height(), rest, 0, 'reset');
 });
 
 test('pose: sliders follow a dragged point', async () => {
@@ -371,6 +448,10 @@ test('export: a picture, the clip and the scene are downloaded', async () => {
   check(JSON.parse(scene.bytes.toString()).rig.sample === 'face', 'the scene');
   const video = await get('export-turntable');
   check(video.bytes.readUInt32BE(0) === 0x1a45dfa3 && video.bytes.length > 5000, 'a WebM video');
+  const mesh = await get('export-shape-obj');
+  check((mesh.bytes.toString().match(/^v /gm) ?? []).length === (await read(page, 'state.rig.value.vertices')), 'the shape');
+  const curves = await get('export-curves');
+  check(/jawOpen/.test(curves.bytes.toString().split('\n')[0]), 'slider curves');
   const clip = await get('export-clip-pc2');
   check(clip.bytes.subarray(0, 11).toString() === 'POINTCACHE2', 'a point cache');
 });
@@ -555,7 +636,7 @@ test('capture bench: markers are shown, error curves compared, a marker is moved
     const view = window.studio.view(), { shown, seen } = view.markers;
     const box = document.querySelector('[data-testid=physical]').getBoundingClientRect();
     const at = shown.map((marker, k) => {
-      const p = view.dot.position.clone().fromBufferAttribute(seen.geometry.attributes.position, k).project(view.camera);
+      const p = view.camera.position.clone().fromBufferAttribute(seen.geometry.attributes.position, k).project(view.camera);
       return { marker, x: box.x + ((p.x + 1) / 2) * box.width, y: box.y + ((1 - p.y) / 2) * box.height };
     });
     const room = (a) => Math.min(...at.filter((b) => b !== a).map((b) => Math.hypot(a.x - b.x, a.y - b.y)));
@@ -654,6 +735,7 @@ test('keyboard, themes, sizes; no serious accessibility issue in any state, no c
     check(await page.getByTestId('export').isVisible(), 'the header fits');
   }
   check(page.problems.length === 0, page.problems.join('\n'));
+  check(page.elsewhere.length === 0, `asked of other hosts: ${page.elsewhere.join(', ')}`);
 });
 
 const failed = await runTests(process.argv[2]);

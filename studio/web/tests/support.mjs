@@ -73,6 +73,10 @@ export async function openPage(browser, address, { size = { width: 1280, height:
     const lost = /WebSocket connection|ERR_CONNECTION_REFUSED/.test(message.text());
     if (message.type() === 'error' && !lost) page.problems.push(message.text());
   });
+  page.elsewhere = [];
+  page.on('request', (request) => {
+    if (!['blob:', 'data:'].includes(new URL(request.url()).protocol) && new URL(request.url()).host !== new URL(address).host) page.elsewhere.push(request.url());
+  });
   page.on('pageerror', (error) => page.problems.push(error.message));
   await page.goto(address);
   return page;
