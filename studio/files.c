@@ -208,8 +208,14 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
         } else if (ends(names[i], takes) || (ends(names[i], tables) && is_take(p, names[i]))) {
             json_array_append_new(
                 list, operation("add", "/markers", json_pack("{s:o}", "file", named(p, names[i]))));
-            if (!json_array_size(rig))
+            if (!json_array_size(rig)) {
+                const char *model = json_string_value(json_object_get(document, "model"));
+                /* Parameters belong to a model: another one would refuse them. */
+                if (json_object_get(document, "parameters") && model && strcmp(model, "fit") != 0)
+                    json_array_append_new(
+                        list, json_pack("{s:s,s:s}", "op", "remove", "path", "/parameters"));
                 json_array_append_new(list, operation("add", "/model", json_string("fit")));
+            }
             /* One of the two drives. */
             if (!json_array_size(rig) && json_object_get(document, "curves"))
                 json_array_append_new(list,
@@ -232,11 +238,11 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
     }
     if (!json_array_size(list)) {
         json_decref(list);
-        return fail(
-            error, SINEW_BAD_INPUT,
-            "%s: drop a rig (GLB, OBJ files), a clip (CSV), a take (C3D, TRC, CSV), a map of its "
-            "markers (CSV) or a scene",
-            names[0]);
+        return fail(error, SINEW_BAD_INPUT,
+                    "%s: drop a rig (GLB, FBX, OBJ files), a clip (CSV), a take (C3D, TRC, CSV), a "
+                    "map of its "
+                    "markers (CSV) or a scene",
+                    names[0]);
     }
     *operations = list;
     return SINEW_OK;

@@ -193,7 +193,7 @@ test('compare: side by side, a ghost, physical only; a heat map has a legend wit
 });
 
 test('a frame that did not converge has a badge; flags and choices are reset by a double click on their names', async () => {
-  await page.evaluate(() => window.studio.patch([{ op: 'add', path: '/parameters', value: { max_iterations: 1, tolerance: 1e-12, bending: 'ring' } }, { op: 'add', path: '/weights', value: { jawOpen: 1 } }], 'One step'));
+  await page.evaluate(() => window.studio.patch([{ op: 'add', path: '/parameters', value: { max_iterations: 1, tolerance: 1e-12, bending: 'ring' } }, { op: 'add', path: '/weights', value: { jawOpen: 0.5, mouthSmileLeft: 0.7 } }], 'One step'));
   await page.getByTestId('not-converged').waitFor();
   await page.getByText('more parameters').click();
   await page.getByText('Bending', { exact: true }).dblclick();
