@@ -1,9 +1,10 @@
 // The left panel: sliders by group, symmetric pairs as one row, search, reset.
 import { computed, signal, useComputed } from '@preact/signals';
 import { FlipHorizontal2, RotateCcw, Search } from 'lucide-preact';
+import { useEffect } from 'preact/hooks';
 import { IconButton, Scrub, Section } from './controls';
 import { newGesture, setMembers, setWeights } from './link';
-import { member, rig, selectedSliders, showsClip, weightOf, type Slider } from './state';
+import { example, member, rig, selectedSliders, showsClip, weightOf, type Slider } from './state';
 
 const query = signal('');
 const paired = signal(true);
@@ -103,7 +104,16 @@ function ResetGroup({ group, rows }: { group: string; rows: Row[] }) {
   return <button type="button" class="link" title={`Set the sliders of ${group} to rest`} onClick={() => resetAll(sliders.map((s) => s.name), `Reset ${group}`)}>reset</button>;
 }
 
+/** An example names the slider to drag: it is brought into view. */
+function useExampleSlider() {
+  const named = useComputed(() => rig.value?.sliders.find((slider) => example.value?.hint.split(/\W+/).includes(slider.name))?.name);
+  useEffect(() => {
+    if (named.value) document.querySelector(`[data-testid="slider-${CSS.escape(named.value)}"]`)?.scrollIntoView({ block: 'center' });
+  }, [named.value]);
+}
+
 export function Sliders() {
+  useExampleSlider();
   const count = rig.value?.sliders.length ?? 0;
   return (
     <aside class="left" aria-label="Sliders">
