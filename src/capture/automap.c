@@ -17,6 +17,8 @@
 #include "base/monitor.h"
 #include "base/status.h"
 #include "base/vec3.h"
+#include "capture/marker_layouts.h"
+#include "capture/own_side.h"
 #include "capture/take.h"
 #include "sinew/query.h"
 #include "sinew/warp.h"
@@ -33,7 +35,9 @@
 /* A marker this far from the landmark of its name is in doubt, if that is one on which everybody
  * puts markers alike: its weight is at least TOLD. */
 #define MISNAMED 0.5
-#define TOLD     0.4
+/* Margins nearer to each other than this, as those of closed lips, are not told apart. */
+#define ACROSS 0.05
+#define TOLD   0.4
 /* A take that is this near to the skin on average is of this face. */
 #define SAME_FACE 0.01
 /* From this much more on it is another one, and its proportions are those of its landmarks. */
@@ -42,7 +46,13 @@
 #define SAME_SCALE 0.03
 /* Of the warp through landmarks, which are good to some millimeters. */
 #define WARP_SMOOTHING 0.05
-enum { LEAST_ANCHORS = 4, WARP_ANCHORS = 8, NEAREST_ROUNDS = 40 };
+/* A lid or lip that is told by the name is preferred to a nearer other one up to this much farther
+ * off: on this face; on another one, brought here by some landmarks. */
+#define OWN_SIDE       0.1
+#define OWN_SIDE_OTHER 0.3
+/* A layout that only the positions can confirm must fit this well. */
+#define LAYOUT_FITS 0.2
+enum { MOST_ANCHORS = 128, LEAST_ANCHORS = 4, WARP_ANCHORS = 8, NEAREST_ROUNDS = 40 };
 
 /* How well a landmark is known from targets, and how alike people put markers on it. */
 static double anchor_weight(int landmark) {
@@ -74,11 +84,14 @@ static double anchor_weight(int landmark) {
     }
 }
 
+/* Of a point on the margin of a lid or lip. */
+#define MARGIN_WEIGHT 0.5
+
 typedef struct anchors {
     int count;
-    double from[3 * 2 * SINEW_LANDMARK_COUNT], to[3 * 2 * SINEW_LANDMARK_COUNT];
-    double weights[2 * SINEW_LANDMARK_COUNT], off[2 * SINEW_LANDMARK_COUNT];
-    double scratch[3 * 2 * SINEW_LANDMARK_COUNT];
+    double from[3 * MOST_ANCHORS], to[3 * MOST_ANCHORS];
+    double weights[MOST_ANCHORS], off[MOST_ANCHORS];
+    double scratch[3 * MOST_ANCHORS];
 } anchors;
 
 typedef struct mapping {
@@ -94,6 +107,7 @@ typedef struct mapping {
     double *near;  /* 3 each: nearest points */
     double *weights, *off, *scratch;
     sinew_closest *found;
+    bool layout;           /* the names are those of a numbered layout */
     double diagonal, unit; /* unit: eye distance, or a fraction of the diagonal */
     int skin_triangles;
     int *triangles, *original; /* of the outer skin; their index in the mesh */
@@ -144,8 +158,26 @@ static double typical_distance(const mapping *m) {
 
 /* ---- alignment ------------------------------------------------------------------------------- */
 
-/* Markers of one landmark count together, at their mean. `swap`: left is the viewer's. */
+static sinew_side side_of(const sn_marker_name *name, bool swap) {
+    if (!swap || name->side == SINEW_SIDE_NONE) return name->side;
+    return name->side == SINEW_SIDE_LEFT ? SINEW_SIDE_RIGHT : SINEW_SIDE_LEFT;
+}
+
+/* The point of a margin after which a marker is named. */
+static bool margin_point(const mapping *m, const sn_marker_name *name, bool swap, bool upper,
+                         sn_vec3 *point) {
+    const sn_opening *o = sn_own_opening(m->anatomy, name->margin, side_of(name, swap));
+    if (!o || !isfinite(name->along)) return false;
+    bool mouth = o == &m->anatomy->opening[SN_OPENING_MOUTH];
+    *point =
+        sn_opening_at(upper ? o->upper : o->lower, mouth && swap ? 1 - name->along : name->along);
+    return true;
+}
+
+/* Markers of one landmark count together, at their mean; those on the margin of a lid or lip each
+ * at their own point of it. `swap`: left is the viewer's. */
 static void gather_anchors(const mapping *m, bool swap, anchors *a) {
+    sn_vec3 point;
     a->count = 0;
     for (int landmark = 0; landmark < SINEW_LANDMARK_COUNT; landmark++)
         for (int side = 0; side < (landmark < SINEW_LANDMARK_PAIRS ? 2 : 1); side++) {
@@ -159,12 +191,20 @@ static void gather_anchors(const mapping *m, bool swap, anchors *a) {
             for (int i = 0; i < m->count; i++) {
                 const sn_marker_name *name = &m->names[m->marker[i]];
                 if (name->landmark != landmark || (paired && (int)name->side != given)) continue;
+                if (margin_point(m, name, swap, true, &point)) continue;
                 sum = sn_add(sum, sn_at(m->from, i)), found++;
             }
             if (!found) continue;
             sn_put(a->from, a->count, sn_scale(1.0 / found, sum));
             a->weights[a->count++] = anchor_weight(landmark);
         }
+    for (int i = 0; i < m->count && a->count < MOST_ANCHORS; i++) {
+        const sn_marker_name *name = &m->names[m->marker[i]];
+        if (!margin_point(m, name, swap, sn_is_upper(name->margin), &point)) continue;
+        sn_put(a->from, a->count, sn_at(m->from, i));
+        sn_put(a->to, a->count, point);
+        a->weights[a->count++] = MARGIN_WEIGHT;
+    }
 }
 
 static double weighted_off(const anchors *a) {
@@ -325,7 +365,7 @@ static void keep_scale(mapping *m, sn_similarity *s) {
  * landmarks: the better a face fits as a whole, the less is to be gained from landmarks. */
 static sinew_status warp(mapping *m, const anchors *a, const sn_similarity *s, double share,
                          sinew_error *error) {
-    double from[3 * 2 * SINEW_LANDMARK_COUNT], to[3 * 2 * SINEW_LANDMARK_COUNT];
+    double from[3 * MOST_ANCHORS], to[3 * MOST_ANCHORS];
     int used = 0;
     for (int i = 0; i < a->count; i++) {
         if (a->weights[i] < 0.4 || a->off[i] > 0.35 * m->unit) continue;
@@ -345,9 +385,52 @@ static sinew_status warp(mapping *m, const anchors *a, const sn_similarity *s, d
     return SINEW_OK;
 }
 
-static sinew_status write_map(mapping *m, sn_automap *r, sinew_error *error) {
+/* Points of a layout are what they are called, unlike markers, which are glued on nearby: those on
+ * the margins of lids and lips of another face lie on the margins of this one, as far along as they
+ * are and as they are called, and the corners in the corners. */
+static void snap_layout(mapping *m, bool swap) {
+    for (int i = 0; i < m->count; i++) {
+        const sn_marker_name *name = &m->names[m->marker[i]];
+        sinew_side side = side_of(name, swap);
+        sn_vec3 image = sn_at(m->image, i), named;
+        bool inner = name->landmark == SINEW_LANDMARK_EYE_INNER;
+        const sn_opening *o = sn_own_opening(m->anatomy, name->margin, side);
+        if (margin_point(m, name, swap, sn_is_upper(name->margin), &named)) {
+            const sn_vec3 *margin = sn_is_upper(name->margin) ? o->upper : o->lower;
+            double along =
+                0.5 * (sn_opening_along(margin, named) + sn_opening_along(margin, image));
+            sn_put(m->image, i, sn_opening_at(margin, along));
+        } else if (inner || name->landmark == SINEW_LANDMARK_EYE_OUTER) {
+            o = sn_own_opening(m->anatomy, SN_MARGIN_LID_UPPER, side);
+            if (o) sn_put(m->image, i, o->upper[inner ? 0 : SN_STATIONS - 1]);
+        }
+    }
+}
+
+/* Markers that are named after a lid or lip go to that one, as long as it is near. */
+static sinew_status prefer_own_side(mapping *m, bool swap, double slack, sinew_error *error) {
+    sn_own_side own = {.mesh = m->rig->neutral, .anatomy = m->anatomy};
+    sinew_status status = SINEW_OK;
+    for (int i = 0; status == SINEW_OK && i < m->count; i++) {
+        const sn_marker_name *name = &m->names[m->marker[i]];
+        sinew_closest closest;
+        status = sn_own_side_closest(&own, name->margin, side_of(name, swap),
+                                     m->image + 3 * (size_t)i, &closest, error);
+        if (status == SINEW_OK && closest.triangle >= 0 &&
+            closest.distance <= m->found[i].distance + slack * m->unit)
+            m->found[i] = closest;
+    }
+    sn_own_side_free(&own);
+    return status;
+}
+
+static sinew_status write_map(mapping *m, bool swap, sn_automap *r, sinew_error *error) {
     int kept = 0;
+    bool other_face = r->source == SINEW_MAP_SOURCE_BY_NAMES && !r->same_face;
     nearest_points(m);
+    for (int i = 0; i < m->count; i++)
+        if (m->found[i].triangle >= 0) m->found[i].triangle = m->original[m->found[i].triangle];
+    SN_TRY(prefer_own_side(m, swap, other_face ? OWN_SIDE_OTHER : OWN_SIDE, error));
     for (int i = 0; i < m->count; i++) kept += m->found[i].distance <= NOT_FACE * m->unit;
     SN_TRY(sinew_marker_map_create(kept, &r->map, error));
     SN_TRY(sn_map_doubts_create(kept, &r->doubts, error));
@@ -362,7 +445,7 @@ static sinew_status write_map(mapping *m, sn_automap *r, sinew_error *error) {
         }
         SN_TRY(sinew_marker_map_set_name(r->map, kept, m->take->names[m->marker[i]], error));
         r->map->vertices[kept] = -1;
-        r->map->triangles[kept] = m->original[c->triangle];
+        r->map->triangles[kept] = c->triangle;
         memcpy(r->map->barycentric + 3 * (size_t)kept, c->barycentric, sizeof c->barycentric);
         if (c->distance > OFF_SKIN * m->unit)
             sn_map_doubt(&r->doubts, kept, "lies %.2g eye distances off the skin",
@@ -389,34 +472,71 @@ static int across(int landmark) {
     }
 }
 
-/* Markers whose names tell of a landmark that is elsewhere, or across the opening of an eye or of
- * the mouth. */
+/* The point on the face after which a marker is named, and the one across the opening of an eye or
+ * of the mouth; false: there is none, or everybody puts it elsewhere. */
+static bool named_point(const mapping *m, const sn_marker_name *name, bool swap, sn_vec3 *point,
+                        sn_vec3 *opposite, bool *has_opposite) {
+    bool paired = name->landmark >= 0 && name->landmark < SINEW_LANDMARK_PAIRS;
+    sinew_side side = paired ? side_of(name, swap) : SINEW_SIDE_NONE;
+    double p[3];
+    *has_opposite = margin_point(m, name, swap, !sn_is_upper(name->margin), opposite);
+    if (margin_point(m, name, swap, sn_is_upper(name->margin), point)) return true;
+    if (name->landmark < 0 || anchor_weight(name->landmark) < TOLD ||
+        !sinew_anatomy_landmark(m->anatomy, (sinew_landmark)name->landmark, side, p, NULL))
+        return false;
+    *point = sn_at(p, 0);
+    int other = across(name->landmark);
+    *has_opposite =
+        other >= 0 && sinew_anatomy_landmark(m->anatomy, (sinew_landmark)other, side, p, NULL);
+    if (*has_opposite) *opposite = sn_at(p, 0);
+    return true;
+}
+
+/* Markers whose names tell of a point that is elsewhere, or across an opening. */
 static void doubt_names(const mapping *m, const sn_similarity *s, bool swapped, sn_automap *r) {
     for (int i = 0, kept = 0; i < m->count; i++) {
-        const sn_marker_name *name = &m->names[m->marker[i]];
-        double point[3];
+        sn_vec3 point, opposite, there = sn_at(m->found[i].point, 0);
+        bool has_opposite;
         if (!(m->found[i].distance <= NOT_FACE * m->unit)) continue; /* not in the map */
         int marker = kept++;
-        if (name->landmark < 0 || anchor_weight(name->landmark) < TOLD) continue;
-        bool paired = name->landmark < SINEW_LANDMARK_PAIRS;
-        sinew_side side = paired ? name->side : SINEW_SIDE_NONE;
-        if (paired && swapped) side = side == SINEW_SIDE_LEFT ? SINEW_SIDE_RIGHT : SINEW_SIDE_LEFT;
-        if (!sinew_anatomy_landmark(m->anatomy, (sinew_landmark)name->landmark, side, point, NULL))
+        if (!named_point(m, &m->names[m->marker[i]], swapped, &point, &opposite, &has_opposite))
             continue;
-        double off =
-            sn_distance(sn_similarity_apply(s, sn_at(m->given, i)), sn_at(point, 0)) / m->unit;
+        double off = sn_distance(sn_similarity_apply(s, sn_at(m->given, i)), point) / m->unit;
         if (off > MISNAMED)
             sn_map_doubt(&r->doubts, marker, "lies %.2g eye distances from the point of its name",
                          off);
-        int other = across(name->landmark);
-        sn_vec3 there = sn_at(m->found[i].point, 0);
-        double opposite[3];
-        if (other >= 0 &&
-            sinew_anatomy_landmark(m->anatomy, (sinew_landmark)other, side, opposite, NULL) &&
-            sn_distance(there, sn_at(opposite, 0)) < 0.7 * sn_distance(there, sn_at(point, 0)))
+        if (has_opposite && sn_distance(point, opposite) > ACROSS * m->unit &&
+            sn_distance(there, opposite) < 0.7 * sn_distance(there, point))
             sn_map_doubt(&r->doubts, marker,
                          "is named after one lid or lip, but sits on the other");
     }
+}
+
+/* Reads a take that is numbered like a layout. Where this needs to be confirmed, the layout must
+ * fit the face, and no other one as well. */
+static void read_layout(mapping *m, anchors *a) {
+    sn_layout_guess guesses[SN_LAYOUT_GUESSES];
+    int count = sn_layout_guesses(m->take, guesses), best = -1;
+    double least = INFINITY, second = INFINITY;
+    for (int k = 0; k < count; k++) {
+        sn_similarity s;
+        bool swapped;
+        sn_layout_names(m->take, &guesses[k], m->names);
+        if (guesses[k].certain) {
+            m->layout = true;
+            return;
+        }
+        double off = align_by_names(m, a, &s, &swapped) && !swapped ? weighted_off(a) : INFINITY;
+        if (off < least)
+            second = least, least = off, best = k;
+        else
+            second = fmin(second, off);
+    }
+    m->layout = best >= 0 && least < LAYOUT_FITS * m->unit && least < 0.7 * second;
+    if (m->layout)
+        sn_layout_names(m->take, &guesses[best], m->names);
+    else
+        sn_marker_names_of(m->take, m->names);
 }
 
 static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r,
@@ -424,6 +544,7 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
     anchors a;
     bool swapped = false;
     memcpy(m->image, m->from, 3 * sizeof(double) * (size_t)m->count);
+    read_layout(m, &a);
     double as_it_is = nearest_points(m), second = INFINITY;
     bool named = align_by_names(m, &a, &r->alignment, &swapped);
     double moved = named ? sn_distance(sn_similarity_apply(&r->alignment, sn_at(m->from, 0)),
@@ -445,9 +566,10 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
             off = settle(m, false, &r->alignment) / m->unit;
         }
         r->same_face = off <= SAME_FACE;
-        if (!r->same_face)
+        if (!r->same_face) {
             SN_TRY(warp(m, &a, &r->alignment, fmin((off - SAME_FACE) / OTHER_FACE, 1), error));
-        else if (fabs(r->alignment.scale - 1) < SAME_SCALE)
+            if (m->layout) snap_layout(m, swapped);
+        } else if (fabs(r->alignment.scale - 1) < SAME_SCALE)
             keep_scale(m, &r->alignment);
         if (swapped)
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
@@ -482,7 +604,7 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
         r->source = SINEW_MAP_SOURCE_BY_SHAPE;
         apply(m, &r->alignment);
     }
-    SN_TRY(write_map(m, r, error));
+    SN_TRY(write_map(m, swapped, r, error));
     if (r->source == SINEW_MAP_SOURCE_BY_NAMES) doubt_names(m, &r->alignment, swapped, r);
     return sn_map_check(swapped ? NULL : m->anatomy, r->map->count, r->map->names, m->from, m->near,
                         &r->doubts, error);
@@ -546,7 +668,6 @@ sinew_status sn_automap_find(const sinew_rig *rig, const sinew_anatomy *anatomy,
         m.diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
         m.unit = sinew_anatomy_eye_distance(anatomy);
         if (!(m.unit > 0)) m.unit = 0.15 * m.diagonal;
-        sn_marker_names_of(take, m.names);
         status = collect_markers(&m, sample, error);
     }
     if (status == SINEW_OK) status = collect_skin(&m, error);

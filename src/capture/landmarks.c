@@ -20,6 +20,10 @@
 /* Cosine to a coordinate axis from which on the left is taken to be it, about 6 degrees. */
 #define ALIGNED 0.9945
 
+/* Heights of lips as fractions of the width of the mouth. */
+#define USUAL_LIP   0.15
+#define HIGHEST_LIP 0.25
+
 typedef struct finder {
     const sinew_rig *rig;
     sinew_anatomy *a;
@@ -148,12 +152,6 @@ static bool known(const finder *f, sinew_landmark landmark, int side, sn_vec3 *l
     return p->known;
 }
 
-static sn_vec3 global(const sinew_anatomy *a, double left, double up, double front) {
-    sn_vec3 p = sn_add_scaled(a->center, a->eye_distance * left, a->left);
-    return sn_add_scaled(sn_add_scaled(p, a->eye_distance * up, a->up), a->eye_distance * front,
-                         a->front);
-}
-
 /* The vertex of the skin with the largest score in a window of local coordinates. */
 static int best_in(const finder *f, sn_vec3 low, sn_vec3 high,
                    double (*score)(const finder *f, int v, sn_vec3 local)) {
@@ -195,7 +193,7 @@ static void set_front(finder *f, sinew_landmark landmark, int side, double left,
     sn_landmark_point *p = &f->a->points[landmark][side > 1 ? 0 : side];
     if (!p->known) return;
     sn_vec3 at = sn_anatomy_local(f->a, p->point);
-    set_point(f, landmark, side, global(f->a, left, up, at.z));
+    set_point(f, landmark, side, sn_anatomy_global(f->a, sn_v3(left, up, at.z)));
 }
 
 /* The blink takes the upper lid's edge to the lower lid's, and its ends are the eye's corners. */
@@ -241,6 +239,16 @@ static void find_eyes(finder *f, int side) {
         set_point(f, SINEW_LANDMARK_EYE_OUTER, side, sn_at(a->positions, corner[1]));
 }
 
+/* Where the opening tells better than the motion. */
+static void set_from_opening(finder *f, int side) {
+    const sn_opening *o = &f->a->opening[side ? SN_OPENING_EYE_RIGHT : SN_OPENING_EYE_LEFT];
+    if (!o->known) return;
+    set_point(f, SINEW_LANDMARK_LID_UPPER, side, sn_opening_at(o->upper, 0.5));
+    set_point(f, SINEW_LANDMARK_LID_LOWER, side, sn_opening_at(o->lower, 0.5));
+    set_point(f, SINEW_LANDMARK_EYE_INNER, side, sn_opening_at(o->upper, 0));
+    set_point(f, SINEW_LANDMARK_EYE_OUTER, side, sn_opening_at(o->upper, 1));
+}
+
 static void find_mouth_corner(finder *f, int side) {
     static const char *const sliders[] = {"mouthSmile", "mouthFrown", "mouthStretch",
                                           "mouthDimple"};
@@ -267,7 +275,8 @@ static void find_brow(finder *f, int side) {
         /* one target for both sides moves the middle most: the brows begin beside it */
         sn_vec3 at = sn_anatomy_local(f->a, inner);
         double least = 0.2, out_x = side ? -at.x : at.x;
-        if (out_x < least) inner = global(f->a, side ? -least : least, at.y, at.z);
+        if (out_x < least)
+            inner = sn_anatomy_global(f->a, sn_v3(side ? -least : least, at.y, at.z));
         set_point(f, SINEW_LANDMARK_BROW_INNER, side, inner);
     }
     bool out = moved_center(f, "browOuterUp", SHARP, side, &outer);
@@ -298,6 +307,14 @@ static void find_lip(finder *f, const char *slider, sinew_landmark landmark, dou
     set_best(f, landmark, 2, sn_v3(-MIDDLE / 2, fmin(from, to), -INFINITY),
              sn_v3(MIDDLE / 2, fmax(from, to), INFINITY), foremost_moved);
     if (!a->points[landmark][0].known) set_point(f, landmark, 2, sn_at(a->positions, edge));
+    /* no hollow ends the lip: at the usual height above or below its margin */
+    const sn_opening *o = &a->opening[SN_OPENING_MOUTH];
+    if (!o->known) return;
+    sn_vec3 margin = sn_anatomy_local(a, sn_opening_at(side > 0 ? o->upper : o->lower, 0.5));
+    double width = sn_distance(o->upper[0], o->upper[SN_STATIONS - 1]) / a->eye_distance;
+    double height = side * (sn_anatomy_local(a, a->points[landmark][0].point).y - margin.y);
+    if (height > HIGHEST_LIP * width)
+        set_front(f, landmark, 2, margin.x, margin.y + side * USUAL_LIP * width, 0.03);
 }
 
 /* Nose, lips and chin along the middle of the face, from top to bottom. */
@@ -379,6 +396,8 @@ sinew_status sn_anatomy_find_landmarks(const sinew_rig *rig, sinew_anatomy *a, s
             find_brow(&f, side);
         }
         a->center = sn_scale(0.5, sn_add(a->eye[0], a->eye[1]));
+        status = sn_anatomy_find_openings(rig, a, error);
+        for (int side = 0; side < 2; side++) set_from_opening(&f, side);
         find_profile(&f);
         find_by_proportion(&f);
     }

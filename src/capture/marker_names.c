@@ -212,10 +212,11 @@ static int landmark_of(int m, bool sided) {
     if (m & FOREHEAD) return sided ? SINEW_LANDMARK_FOREHEAD_SIDE : SINEW_LANDMARK_FOREHEAD;
     if (m & EYE) {
         if (!sided) return -1;
-        return m & INNER   ? SINEW_LANDMARK_EYE_INNER
-               : m & OUTER ? SINEW_LANDMARK_EYE_OUTER
-               : m & DOWN  ? SINEW_LANDMARK_LID_LOWER
-                           : SINEW_LANDMARK_LID_UPPER;
+        bool corner = !(m & (UP | DOWN));
+        return corner && m & INNER   ? SINEW_LANDMARK_EYE_INNER
+               : corner && m & OUTER ? SINEW_LANDMARK_EYE_OUTER
+               : m & DOWN            ? SINEW_LANDMARK_LID_LOWER
+                                     : SINEW_LANDMARK_LID_UPPER;
     }
     if (m & (NOSE | BRIDGE | WING)) {
         if (m & BRIDGE || (m & UP && !sided)) return sided ? -1 : SINEW_LANDMARK_NOSE_BRIDGE;
@@ -236,6 +237,15 @@ static int landmark_of(int m, bool sided) {
     return -1;
 }
 
+static sn_margin margin_of(int m, int landmark) {
+    if (!(m & UP) == !(m & DOWN)) return SN_MARGIN_NONE;
+    bool upper = m & UP;
+    if (landmark == SINEW_LANDMARK_LID_UPPER || landmark == SINEW_LANDMARK_LID_LOWER)
+        return upper ? SN_MARGIN_LID_UPPER : SN_MARGIN_LID_LOWER;
+    if (m & MOUTH && !(m & CORNER)) return upper ? SN_MARGIN_LIP_UPPER : SN_MARGIN_LIP_LOWER;
+    return SN_MARGIN_NONE;
+}
+
 static sn_marker_name name_of(int m) {
     bool left = m & LEFT && !(m & RIGHT), right = m & RIGHT && !(m & LEFT);
     sn_marker_name parsed = {landmark_of(m, left || right),
@@ -243,7 +253,11 @@ static sn_marker_name name_of(int m) {
                              : right ? SINEW_SIDE_RIGHT
                                      : SINEW_SIDE_NONE,
                              (m & (FOREHEAD | TEMPLE | EAR | HEAD | BRIDGE)) != 0 ||
-                                 ((m & NOSE) && (m & UP))};
+                                 ((m & NOSE) && (m & UP)),
+                             SN_MARGIN_NONE, NAN};
+    parsed.margin = margin_of(m, parsed.landmark);
+    if (parsed.margin == SN_MARGIN_LID_UPPER || parsed.margin == SN_MARGIN_LID_LOWER)
+        parsed.along = m & INNER ? 0.25 : m & OUTER ? 0.75 : 0.5;
     if (m & (MOUTH | CHEEK | CHIN | JAW | BROW | EYE)) parsed.stable = false;
     if ((m & NOSE) && (m & HEAD)) parsed.stable = false; /* the head of the nose is its tip */
     return parsed;
@@ -275,109 +289,11 @@ static bool means_lower(const sinew_markers *take, int marker) {
     return false;
 }
 
-/* ---- numbered layouts ------------------------------------------------------------------------ */
-
-typedef struct numbered {
-    int point, landmark;
-    sinew_side side;
-} numbered;
-
-#define BOTH(left, right, landmark)                                                                \
-    {left, landmark, SINEW_SIDE_LEFT}, {                                                           \
-        right, landmark, SINEW_SIDE_RIGHT                                                          \
-    }
-#define ONE(point, landmark)                                                                       \
-    { point, landmark, SINEW_SIDE_NONE }
-
-static const numbered ibug[] = {
-    BOTH(22, 21, SINEW_LANDMARK_BROW_INNER),
-    BOTH(24, 19, SINEW_LANDMARK_BROW_MIDDLE),
-    BOTH(26, 17, SINEW_LANDMARK_BROW_OUTER),
-    BOTH(42, 39, SINEW_LANDMARK_EYE_INNER),
-    BOTH(45, 36, SINEW_LANDMARK_EYE_OUTER),
-    BOTH(43, 38, SINEW_LANDMARK_LID_UPPER), /* two points of each lid */
-    BOTH(44, 37, SINEW_LANDMARK_LID_UPPER),
-    BOTH(47, 40, SINEW_LANDMARK_LID_LOWER),
-    BOTH(46, 41, SINEW_LANDMARK_LID_LOWER),
-    BOTH(35, 31, SINEW_LANDMARK_NOSE_WING),
-    BOTH(54, 48, SINEW_LANDMARK_MOUTH_CORNER),
-    BOTH(53, 49, SINEW_LANDMARK_LIP_UPPER_SIDE),
-    BOTH(55, 59, SINEW_LANDMARK_LIP_LOWER_SIDE),
-    ONE(27, SINEW_LANDMARK_NOSE_BRIDGE),
-    ONE(30, SINEW_LANDMARK_NOSE_TIP),
-    ONE(33, SINEW_LANDMARK_NOSE_BASE),
-    ONE(51, SINEW_LANDMARK_LIP_UPPER),
-    ONE(57, SINEW_LANDMARK_LIP_LOWER),
-    ONE(8, SINEW_LANDMARK_CHIN),
-};
-static const numbered mediapipe[] = {
-    BOTH(336, 107, SINEW_LANDMARK_BROW_INNER),
-    BOTH(334, 105, SINEW_LANDMARK_BROW_MIDDLE),
-    BOTH(300, 70, SINEW_LANDMARK_BROW_OUTER),
-    BOTH(362, 133, SINEW_LANDMARK_EYE_INNER),
-    BOTH(263, 33, SINEW_LANDMARK_EYE_OUTER),
-    BOTH(386, 159, SINEW_LANDMARK_LID_UPPER),
-    BOTH(374, 145, SINEW_LANDMARK_LID_LOWER),
-    BOTH(278, 48, SINEW_LANDMARK_NOSE_WING),
-    BOTH(291, 61, SINEW_LANDMARK_MOUTH_CORNER),
-    BOTH(269, 39, SINEW_LANDMARK_LIP_UPPER_SIDE),
-    BOTH(405, 181, SINEW_LANDMARK_LIP_LOWER_SIDE),
-    ONE(168, SINEW_LANDMARK_NOSE_BRIDGE),
-    ONE(1, SINEW_LANDMARK_NOSE_TIP),
-    ONE(2, SINEW_LANDMARK_NOSE_BASE),
-    ONE(0, SINEW_LANDMARK_LIP_UPPER),
-    ONE(17, SINEW_LANDMARK_LIP_LOWER),
-    ONE(199, SINEW_LANDMARK_CHIN),
-    ONE(9, SINEW_LANDMARK_BROW_CENTER),
-};
-
-/* The number that ends a name; -1 when there is none. */
-static int number_of(const char *name) {
-    size_t length = strlen(name), start = length;
-    int number = -1;
-    while (start > 0 && isdigit((unsigned char)name[start - 1])) start--;
-    if (start == length || length - start > 6 || sscanf(name + start, "%d", &number) != 1)
-        return -1;
-    return number;
-}
-
-static const numbered *layout_of(const sinew_markers *take, int *first, int *rows) {
-    int count = take->marker_count, low = number_of(take->names[0]), high = low;
-    if (count != 68 && count != 51 && count != 468 && count != 478) return NULL;
-    for (int i = 0; i < count; i++) {
-        sn_marker_name parsed = sn_marker_name_parse(take->names[i]);
-        int number = number_of(take->names[i]);
-        if (number < 0 || parsed.landmark >= 0) return NULL;
-        if (number < low) low = number;
-        if (number > high) high = number;
-    }
-    if ((low != 0 && low != 1) || high - low != count - 1) return NULL;
-    *first = count == 51 ? low - 17 : low; /* 51 points are the 68 without the jaw line */
-    bool dense = count > 100;
-    *rows = dense ? (int)(sizeof mediapipe / sizeof *mediapipe) : (int)(sizeof ibug / sizeof *ibug);
-    return dense ? mediapipe : ibug;
-}
-
-bool sn_marker_names_numbered(const sinew_markers *take) {
-    int first, rows;
-    return take->marker_count > 0 && layout_of(take, &first, &rows) != NULL;
-}
-
 void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names) {
-    int first = 0, rows = 0;
-    const numbered *layout = take->marker_count ? layout_of(take, &first, &rows) : NULL;
     for (int i = 0; i < take->marker_count; i++) {
-        if (!layout) {
-            int m = meaning_of_name(take->names[i]);
-            if ((m & LEFT) && means_lower(take, i)) m = (m & ~LEFT) | DOWN;
-            names[i] = name_of(m);
-            continue;
-        }
-        names[i] = (sn_marker_name){-1, SINEW_SIDE_NONE, false};
-        int point = number_of(take->names[i]) - first;
-        for (int k = 0; k < rows; k++)
-            if (layout[k].point == point)
-                names[i] = (sn_marker_name){layout[k].landmark, layout[k].side, false};
+        int m = meaning_of_name(take->names[i]);
+        if ((m & LEFT) && means_lower(take, i)) m = (m & ~LEFT) | DOWN;
+        names[i] = name_of(m);
     }
 }
 

@@ -5,21 +5,30 @@
 #include "sinew/anatomy.h"
 #include "sinew/curves.h"
 
+typedef enum sn_margin {
+    SN_MARGIN_NONE,
+    SN_MARGIN_LID_UPPER,
+    SN_MARGIN_LID_LOWER,
+    SN_MARGIN_LIP_UPPER,
+    SN_MARGIN_LIP_LOWER
+} sn_margin;
+
 typedef struct sn_marker_name {
-    int landmark;    /* sinew_landmark, or -1: the name does not tell */
-    sinew_side side; /* as named, also where the landmark is not known */
-    bool stable;     /* moves with the head rather than with the face: forehead, temple, ear */
+    int landmark;     /* sinew_landmark, or -1: the name does not tell */
+    sinew_side side;  /* as named, also where the landmark is not known */
+    bool stable;      /* moves with the head rather than with the face: forehead, temple, ear */
+    sn_margin margin; /* the lid or lip on which it sits, corners on none */
+    double along;     /* on the margin of that: how far across the opening, from the inner corner of
+                         an eye or the right one of the mouth, 0 to 1; NaN: not on it, or not told */
 } sn_marker_name;
 
 /* "Leye_Up", "lipCornerLeft", "RBRO2", "Actor:L_Cheek": words, their usual short forms and sides,
  * in any order and joined in any way. */
 sn_marker_name sn_marker_name_parse(const char *name);
 
-/* Numbered layouts are known by their size: 68 or 51 points (iBUG), 468 or 478 (MediaPipe). All
- * other takes are parsed name by name. names[take->marker_count]. */
+/* The same for all markers of a take, in which an L beside a U is lower and not left.
+ * names[take->marker_count]. */
 void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names);
-/* Whether the take is one of the numbered layouts. */
-bool sn_marker_names_numbered(const sinew_markers *take);
 
 /* Which markers of a take are one face: those with labels ("*12", "Unlabeled 7" have none), and, if
  * labels are repeated under several prefixes ("A:chin", "B:chin"), those of the subject that is

@@ -3,7 +3,7 @@
 #include <strings.h>
 
 #include "base/status.h"
-#include "capture/marker_names.h"
+#include "capture/marker_layouts.h"
 #include "capture/take.h"
 
 /* The vertex nearest to the middle of a region. */
@@ -38,7 +38,8 @@ static int vertex_by_name(const sinew_rig *rig, const char *name) {
 sinew_status sn_map_by_name(const sinew_rig *rig, const sinew_markers *take, sinew_marker_map **map,
                             sinew_error *error) {
     int known = 0;
-    if (sn_marker_names_numbered(take)) return SINEW_OK; /* points of a face, not vertices */
+    sn_layout_guess guesses[SN_LAYOUT_GUESSES];
+    if (sn_layout_guesses(take, guesses) > 0) return SINEW_OK; /* points of a face, not vertices */
     for (int i = 0; i < take->marker_count; i++) known += vertex_by_name(rig, take->names[i]) >= 0;
     if (known < 4 || 2 * known < take->marker_count) return SINEW_OK;
     SN_TRY(sinew_marker_map_create(known, map, error));
