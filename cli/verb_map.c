@@ -1,6 +1,8 @@
 /* sinew map: where the markers of a take sit on a face. */
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "balls.h"
 #include "face_view.h"
@@ -23,14 +25,13 @@ static const cli_option options[] = {
 };
 
 static sinew_status draw(cli_call *call, const sinew_rig *rig, const sinew_anatomy *anatomy,
-                         const sinew_capture *capture) {
+                         const sinew_capture *capture, sinew_image **image) {
     const sinew_marker_map *map = sinew_capture_map(capture);
     const sinew_mesh *mesh = rig->neutral;
     double *points = CLI_NEW(double, 4 * (size_t)map->count),
            *heat = points + 3 * (size_t)map->count;
     sinew_mesh *with = NULL;
     float *colors = NULL;
-    sinew_image *image = NULL;
     sinew_status status = points ? SINEW_OK : cli_no_memory(&call->error);
     if (status == SINEW_OK) {
         sinew_marker_map_points(map, mesh, mesh->positions, points);
@@ -54,14 +55,31 @@ static sinew_status draw(cli_call *call, const sinew_rig *rig, const sinew_anato
                 o.center[k] = 0.5 * (low + high);
             }
             o.radius = 0.65 * size;
-            status = sinew_render(2, panels, &o, &image, &call->error);
+            status = sinew_render(2, panels, &o, image, &call->error);
         }
     }
-    if (status == SINEW_OK)
-        status = sinew_image_write(cli_text(call, "--picture"), image, &call->error);
-    sinew_image_destroy(image);
     sinew_mesh_destroy(with);
     sinew_free(points), sinew_free(colors);
+    return status;
+}
+
+/* The map and the picture, or none of them. The picture comes first: it needs far more memory and
+ * room, and is more likely to fail. */
+static sinew_status write_files(cli_call *call, const sinew_rig *rig, const sinew_anatomy *anatomy,
+                                const sinew_capture *capture) {
+    const char *picture = cli_text(call, "--picture"), *map = cli_text(call, "--map-out");
+    struct stat made;
+    if (picture) {
+        sinew_image *image = NULL;
+        sinew_status status = draw(call, rig, anatomy, capture, &image);
+        if (status == SINEW_OK) status = sinew_image_write(picture, image, &call->error);
+        sinew_image_destroy(image);
+        CLI_TRY(status);
+    }
+    sinew_status status =
+        map ? sinew_marker_map_write(map, sinew_capture_map(capture), &call->error) : SINEW_OK;
+    if (status != SINEW_OK && picture && stat(picture, &made) == 0 && S_ISREG(made.st_mode))
+        unlink(picture);
     return status;
 }
 
@@ -82,10 +100,7 @@ static sinew_status report(cli_call *call, const sinew_rig *rig, const sinew_ana
                                   sources[info.map_source], "markers", info.markers, "used",
                                   info.used, "left_out", info.left_out, "scale", info.scale,
                                   "neutral_sample", info.neutral_sample, "doubtful", doubts));
-    /* The picture first: drawing it can run out of memory, and nothing would be left then. */
-    if (cli_given(call, "--picture")) CLI_TRY(draw(call, rig, anatomy, capture));
-    if (cli_given(call, "--map-out"))
-        CLI_TRY(sinew_marker_map_write(cli_text(call, "--map-out"), map, &call->error));
+    CLI_TRY(write_files(call, rig, anatomy, capture));
     cli_say(call, "%d of %d markers are on the face, by %s; %d in doubt; neutral sample %d",
             info.used, info.markers, sources[info.map_source], info.doubtful, info.neutral_sample);
     if (cli_given(call, "--map-out")) cli_say(call, "wrote %s", cli_text(call, "--map-out"));
@@ -139,7 +154,7 @@ const cli_verb verb_map = {
     .description =
         "Attach the markers of a take to points on a rig's skin.\n\nMarker names indicate which "
         "landmarks the markers sit on (words such as brow, lid, lip, corner and left in any common "
-        "form, or the numbers of the 68-point and MediaPipe layouts). The rig's targets locate "
+        "form, or the numbers of the iBUG, WFLW and MediaPipe layouts). The rig's targets locate "
         "those landmarks: a blink finds the lids, jawOpen the chin. A similarity transform and a "
         "thin-plate warp align the take with the face, and each marker is projected onto the outer "
         "skin.\n\nDoubtful markers are listed with the reason. A map that is mirrored or does not "

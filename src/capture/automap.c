@@ -33,11 +33,10 @@
 /* How far nearest points may move the take from where its names put it, on average. */
 #define WANDER 0.25
 /* A marker this far from the landmark of its name is in doubt, if that is one on which everybody
- * puts markers alike: its weight is at least TOLD. */
+ * puts markers alike. */
 #define MISNAMED 0.5
 /* Margins nearer to each other than this, as those of closed lips, are not told apart. */
 #define ACROSS 0.05
-#define TOLD   0.4
 /* A take that is this near to the skin on average is of this face. */
 #define SAME_FACE 0.01
 /* From this much more on it is another one, and its proportions are those of its landmarks. */
@@ -53,36 +52,6 @@
 /* A layout that only the positions can confirm must fit this well. */
 #define LAYOUT_FITS 0.2
 enum { MOST_ANCHORS = 128, LEAST_ANCHORS = 4, WARP_ANCHORS = 8, NEAREST_ROUNDS = 40 };
-
-/* How well a landmark is known from targets, and how alike people put markers on it. */
-static double anchor_weight(int landmark) {
-    switch (landmark) {
-    case SINEW_LANDMARK_EYE_INNER:
-    case SINEW_LANDMARK_EYE_OUTER:
-    case SINEW_LANDMARK_MOUTH_CORNER:
-    case SINEW_LANDMARK_NOSE_TIP:
-        return 1;
-    case SINEW_LANDMARK_LIP_UPPER:
-    case SINEW_LANDMARK_LIP_LOWER:
-    case SINEW_LANDMARK_LID_UPPER:
-    case SINEW_LANDMARK_LID_LOWER:
-        return 0.7;
-    case SINEW_LANDMARK_CHIN:
-    case SINEW_LANDMARK_NOSE_BRIDGE:
-    case SINEW_LANDMARK_BROW_INNER:
-    case SINEW_LANDMARK_BROW_OUTER:
-    case SINEW_LANDMARK_BROW_MIDDLE:
-    case SINEW_LANDMARK_BROW_CENTER:
-    case SINEW_LANDMARK_NOSE_WING:
-    case SINEW_LANDMARK_NOSE_BASE:
-        return 0.5;
-    case SINEW_LANDMARK_LIP_UPPER_SIDE:
-    case SINEW_LANDMARK_LIP_LOWER_SIDE:
-        return 0.4;
-    default:
-        return 0.1;
-    }
-}
 
 /* Of a point on the margin of a lid or lip. */
 #define MARGIN_WEIGHT 0.5
@@ -196,7 +165,7 @@ static void gather_anchors(const mapping *m, bool swap, anchors *a) {
             }
             if (!found) continue;
             sn_put(a->from, a->count, sn_scale(1.0 / found, sum));
-            a->weights[a->count++] = anchor_weight(landmark);
+            a->weights[a->count++] = sn_landmark_weight(landmark);
         }
     for (int i = 0; i < m->count && a->count < MOST_ANCHORS; i++) {
         const sn_marker_name *name = &m->names[m->marker[i]];
@@ -481,7 +450,7 @@ static bool named_point(const mapping *m, const sn_marker_name *name, bool swap,
     double p[3];
     *has_opposite = margin_point(m, name, swap, !sn_is_upper(name->margin), opposite);
     if (margin_point(m, name, swap, sn_is_upper(name->margin), point)) return true;
-    if (name->landmark < 0 || anchor_weight(name->landmark) < TOLD ||
+    if (name->landmark < 0 || sn_landmark_weight(name->landmark) < SN_LANDMARK_SHARP ||
         !sinew_anatomy_landmark(m->anatomy, (sinew_landmark)name->landmark, side, p, NULL))
         return false;
     *point = sn_at(p, 0);
@@ -606,8 +575,14 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
     }
     SN_TRY(write_map(m, swapped, r, error));
     if (r->source == SINEW_MAP_SOURCE_BY_NAMES) doubt_names(m, &r->alignment, swapped, r);
-    return sn_map_check(swapped ? NULL : m->anatomy, r->map->count, r->map->names, m->from, m->near,
-                        &r->doubts, error);
+    sn_marker_name *names = m->names; /* from here on those of the map, by the face's sides */
+    for (int i = 0, kept = 0; i < m->count; i++) {
+        sn_marker_name name = names[m->marker[i]];
+        name.side = side_of(&name, swapped);
+        if (m->found[i].distance <= NOT_FACE * m->unit) names[kept++] = name;
+    }
+    sn_map_facts facts = {m->anatomy, names, false};
+    return sn_map_check(&facts, r->map->count, r->map->names, m->from, m->near, &r->doubts, error);
 }
 
 /* Where a marker would be in the sample: seen there, or carried with the others from the nearest

@@ -15,7 +15,7 @@
 #include "capture/automap.h"
 #include "capture/clean.h"
 #include "capture/labels.h"
-#include "capture/marker_names.h"
+#include "capture/marker_layouts.h"
 #include "capture/recording.h"
 #include "capture/take.h"
 #include "rig/rigid.h"
@@ -295,21 +295,52 @@ static sinew_status find_map(sinew_capture *c, const sinew_anatomy *given, bool 
     return status;
 }
 
-/* A map that was given must fit the take, too. */
-static sinew_status check_map(sinew_capture *c, sinew_error *error) {
+/* What the names of the map's markers say. names: as many as the take and the map have. */
+static void names_of_map(const sinew_capture *c, sn_marker_name *names) {
+    const sinew_markers *take = c->take;
+    sn_layout_guess guesses[SN_LAYOUT_GUESSES];
+    sn_marker_name *own = names + take->marker_count;
+    if (sn_layout_guesses(take, guesses) > 0 && guesses[0].certain)
+        sn_layout_names(take, &guesses[0], names);
+    else
+        sn_marker_names_of(take, names);
+    for (int i = 0; i < c->map->count; i++)
+        own[i] = c->index[i] >= 0
+                     ? names[c->index[i]]
+                     : (sn_marker_name){-1, SINEW_SIDE_NONE, false, SN_MARGIN_NONE, NAN};
+}
+
+/* Whether it pays to look for the landmarks of the face. */
+static bool names_tell(int count, const sn_marker_name *names) {
+    int told = 0;
+    for (int i = 0; i < count; i++) told += names[i].landmark >= 0;
+    return told >= 4;
+}
+
+/* A map that was given must fit the take and the face, too. */
+static sinew_status check_map(sinew_capture *c, const sinew_anatomy *given,
+                              const sinew_monitor *monitor, sinew_error *error) {
     if (c->doubts.count > 0) return SINEW_OK;
-    double *markers = SN_NEW(double, 3 * (size_t)c->map->count);
+    int count = c->map->count, all = c->take->marker_count;
+    double *markers = SN_NEW(double, 3 * (size_t)count);
+    sn_marker_name *names = SN_NEW(sn_marker_name, (size_t)all + (size_t)count);
+    sinew_anatomy *own = NULL;
     sinew_status status =
-        markers ? sn_map_doubts_create(c->map->count, &c->doubts, error) : sn_no_memory(error);
-    for (int i = 0; status == SINEW_OK && i < c->map->count; i++)
+        markers && names ? sn_map_doubts_create(count, &c->doubts, error) : sn_no_memory(error);
+    for (int i = 0; status == SINEW_OK && i < count; i++)
         sn_put(markers, i,
                sn_capture_seen(c, c->info.neutral_sample, i)
                    ? sn_at(sn_take_at(c->take, c->info.neutral_sample, c->index[i]), 0)
                    : sn_v3(NAN, NAN, NAN));
-    if (status == SINEW_OK)
-        status =
-            sn_map_check(NULL, c->map->count, c->map->names, markers, c->points, &c->doubts, error);
-    sn_free(markers);
+    if (status == SINEW_OK) names_of_map(c, names);
+    if (status == SINEW_OK && !given && names_tell(count, names + all))
+        status = sinew_anatomy_create(c->rig, monitor, &own, error);
+    if (status == SINEW_OK) {
+        sn_map_facts facts = {given ? given : own, names + all, true};
+        status = sn_map_check(&facts, count, c->map->names, markers, c->points, &c->doubts, error);
+    }
+    sinew_anatomy_destroy(own);
+    sn_free(markers), sn_free(names);
     return status;
 }
 
@@ -419,7 +450,7 @@ static sinew_status build(sinew_capture *c, const sinew_markers *take,
     SN_TRY(bind(c, monitor, error));
     if (options->map || c->info.map_source == SINEW_MAP_SOURCE_BY_VERTEX)
         SN_TRY(sn_capture_turn_up(c, error));
-    SN_TRY(check_map(c, error));
+    SN_TRY(check_map(c, options->anatomy, monitor, error));
     c->info.doubtful = c->doubts.doubtful;
     log_doubts(c, monitor);
     SN_TRY(go_on(0.5, monitor, error));

@@ -20,6 +20,8 @@
 /* Cosine to a coordinate axis from which on the left is taken to be it, about 6 degrees. */
 #define ALIGNED 0.9945
 
+/* What lies farther behind the eyes is the back of the head, in eye distances. */
+#define BACK -1.2
 /* Heights of lips as fractions of the width of the mouth. */
 #define USUAL_LIP   0.15
 #define HIGHEST_LIP 0.25
@@ -185,12 +187,15 @@ static void set_best(finder *f, sinew_landmark landmark, int side, sn_vec3 low, 
     if (v >= 0) set_point(f, landmark, side, sn_at(f->a->positions, v));
 }
 
-/* The skin straight in front of a position on the face, by the foremost vertex around it. */
+/* The skin straight in front of a position on the face, by the foremost vertex around it; farther
+ * around where vertices are few, but never at the back of the head. */
 static void set_front(finder *f, sinew_landmark landmark, int side, double left, double up,
                       double window) {
-    set_best(f, landmark, side, sn_v3(left - window, up - window, -INFINITY),
-             sn_v3(left + window, up + window, INFINITY), foremost);
     sn_landmark_point *p = &f->a->points[landmark][side > 1 ? 0 : side];
+    p->known = false;
+    for (int round = 0; round < 3 && !p->known; round++, window *= 1.6)
+        set_best(f, landmark, side, sn_v3(left - window, up - window, BACK),
+                 sn_v3(left + window, up + window, INFINITY), foremost);
     if (!p->known) return;
     sn_vec3 at = sn_anatomy_local(f->a, p->point);
     set_point(f, landmark, side, sn_anatomy_global(f->a, sn_v3(left, up, at.z)));

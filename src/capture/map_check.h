@@ -20,10 +20,16 @@ void sn_map_doubts_free(sn_map_doubts *doubts);
 void sn_map_doubt(sn_map_doubts *doubts, int marker, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+typedef struct sn_map_facts {
+    const sinew_anatomy *anatomy; /* may be NULL */
+    const sn_marker_name *names;  /* per marker of the map; NULL: not known */
+    bool given;                   /* the map was not derived from the names */
+} sn_map_facts;
+
 /* markers[3 * count]: the take's neutral sample in any position and scale, NaN where not seen;
- * points[3 * count]: on the face. anatomy may be NULL. Adds to the doubts; returns SINEW_BAD_INPUT
- * when the map is wrong as a whole: mirrored, or another shape. */
-sinew_status sn_map_check(const sinew_anatomy *anatomy, int count, char *const *names,
+ * points[3 * count]: on the face. Adds to the doubts; returns SINEW_BAD_INPUT when the map is wrong
+ * as a whole: mirrored, another shape, or elsewhere on the face. */
+sinew_status sn_map_check(const sn_map_facts *facts, int count, char *const *names,
                           const double *markers, const double *points, sn_map_doubts *doubts,
                           sinew_error *error);
 

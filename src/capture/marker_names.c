@@ -297,6 +297,35 @@ void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names) {
     }
 }
 
+double sn_landmark_weight(int landmark) {
+    switch (landmark) {
+    case SINEW_LANDMARK_EYE_INNER:
+    case SINEW_LANDMARK_EYE_OUTER:
+    case SINEW_LANDMARK_MOUTH_CORNER:
+    case SINEW_LANDMARK_NOSE_TIP:
+        return 1;
+    case SINEW_LANDMARK_LIP_UPPER:
+    case SINEW_LANDMARK_LIP_LOWER:
+    case SINEW_LANDMARK_LID_UPPER:
+    case SINEW_LANDMARK_LID_LOWER:
+        return 0.7;
+    case SINEW_LANDMARK_CHIN:
+    case SINEW_LANDMARK_NOSE_BRIDGE:
+    case SINEW_LANDMARK_BROW_INNER:
+    case SINEW_LANDMARK_BROW_OUTER:
+    case SINEW_LANDMARK_BROW_MIDDLE:
+    case SINEW_LANDMARK_BROW_CENTER:
+    case SINEW_LANDMARK_NOSE_WING:
+    case SINEW_LANDMARK_NOSE_BASE:
+        return 0.5;
+    case SINEW_LANDMARK_LIP_UPPER_SIDE:
+    case SINEW_LANDMARK_LIP_LOWER_SIDE:
+        return 0.4;
+    default:
+        return 0.1;
+    }
+}
+
 /* ---- one face of a recording ----------------------------------------------------------------- */
 
 /* As recording systems call what they could not label. */

@@ -30,6 +30,11 @@ sn_marker_name sn_marker_name_parse(const char *name);
  * names[take->marker_count]. */
 void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names);
 
+/* How well a landmark is known from targets, and how alike people put markers on it, 0 to 1; from
+ * SN_LANDMARK_SHARP on, everybody means nearly the same place. */
+double sn_landmark_weight(int landmark);
+#define SN_LANDMARK_SHARP 0.4
+
 /* Which markers of a take are one face: those with labels ("*12", "Unlabeled 7" have none), and, if
  * labels are repeated under several prefixes ("A:chin", "B:chin"), those of the subject that is
  * seen most. Markers are never all left out. chosen[take->marker_count]. */

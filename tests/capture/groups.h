@@ -7,4 +7,5 @@ int test_maps(void);
 int test_labels(void);
 int test_stabilise(void);
 int test_takes(void);
+int test_wrong_maps(void);
 #endif

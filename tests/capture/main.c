@@ -10,5 +10,6 @@ int main(void) {
     failed += test_labels();
     failed += test_anatomy();
     failed += test_cleaning();
+    failed += test_wrong_maps();
     return failed != 0;
 }

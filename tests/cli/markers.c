@@ -537,6 +537,13 @@ static void map_finds_the_markers_of_a_take_in_any_unit(void **state) {
     assert_below(distance(any, 2, same, 2, 0), 2e-3);
     sinew_frames_destroy(any), sinew_frames_destroy(same);
     expect_refusal(2, "RIG and TAKE", "sinew map face");
+    /* map and picture appear together or not at all */
+    expect_refusal(4, "nowhere",
+                   "sinew map face silent.csv --map-out new.csv --picture nowhere/new.png");
+    expect_refusal(4, "nowhere",
+                   "sinew map face silent.csv --map-out nowhere/new.csv --picture new.png");
+    assert_int_equal(files_with("new.csv"), 0);
+    assert_int_equal(files_with("new.png"), 0);
 }
 
 static void what_is_about_markers_does_not_go_with_curves(void **state) {
