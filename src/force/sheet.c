@@ -4,7 +4,6 @@
 #include "force/sheet.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "algebra/dense.h"
@@ -15,6 +14,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "base/vec3.h"
+#include "contact/left_out.h"
 #include "force/contact.h"
 #include "rig/marker_sliders.h"
 
@@ -276,39 +276,6 @@ static void grow_inside(const sn_skin *skin, int count, const int *vertices, dou
                              &(grow_some_loop){skin, count, vertices, margin, inside});
 }
 
-/* Names the parts with most of the triangles that contact leaves out. */
-static sinew_status log_left_out(const sinew_force *force, const bool *inside,
-                                 const sinew_monitor *monitor, sinew_error *error) {
-    const sn_contact_surface *surface = force->surface;
-    const sinew_mesh *mesh = force->rig->neutral;
-    if (surface->dropped == 0) return SINEW_OK;
-    int *left = SN_NEW0(int, mesh->part_count + 1);
-    if (!left) return sn_no_memory(error);
-    for (int t = 0; t < mesh->triangle_count; t++) {
-        const int *v = mesh->triangles + 3 * (size_t)t;
-        if (inside && !(inside[v[0]] && inside[v[1]] && inside[v[2]])) continue;
-        bool out = surface->place[v[0]] < 0 || surface->place[v[1]] < 0 || surface->place[v[2]] < 0;
-        int part = mesh->face_part ? mesh->face_part[mesh->triangle_face[t]] : 0;
-        if (out && part >= 0 && part < mesh->part_count) left[part]++;
-    }
-    char names[200] = "";
-    for (int k = 0; k < 3; k++) {
-        int most = -1;
-        for (int p = 0; p < mesh->part_count; p++)
-            if (left[p] > 0 && (most < 0 || left[p] > left[most])) most = p;
-        if (most < 0) break;
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%.40s", k ? ", " : ", most in ",
-                 mesh->part_names[most]);
-        left[most] = 0;
-    }
-    sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
-           "contact leaves out %d of %d triangles where the neutral intersects itself%s",
-           surface->dropped, surface->dropped + surface->triangle_count, names);
-    sn_free(left);
-    return SINEW_OK;
-}
-
 static sinew_status build_contact(sinew_force *force, const sinew_monitor *monitor,
                                   sinew_error *error) {
     const sinew_force_options *o = &force->options;
@@ -334,7 +301,9 @@ static sinew_status build_contact(sinew_force *force, const sinew_monitor *monit
         status = sn_contact_surface_create(
             mesh->vertex_count, mesh->positions, mesh->triangle_count, mesh->triangles, inside,
             o->contact_gap * force->skin->diagonal, &force->surface, error);
-    if (status == SINEW_OK) status = log_left_out(force, inside, monitor, error);
+    if (status == SINEW_OK && force->surface->dropped > 0)
+        status = sn_contact_log_left_out(mesh, inside, force->surface, force->surface->dropped,
+                                         monitor, error);
     sn_free(inside);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include "contact/embedded.h"
 #include "contact/pairs.h"
 #include "groups.h"
 #include "sinew/query.h"
@@ -204,6 +205,42 @@ static void triangles_that_cross_at_rest_are_left_out(void **state) {
     for (int v = 0; v < 2 * SHEET; v++) marked += surface->crosses[v];
     assert_true(marked < SHEET);
     sn_contact_surface_destroy(surface);
+}
+
+/* The smaller of two sheets that pass through each other; a corner that pokes through is a flaw. */
+static void a_piece_in_a_larger_one_is_embedded(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    double x[6 * SHEET];
+    int triangles[12 * SHEET], count;
+    bool embedded[2 * SHEET], crosses[2 * SHEET];
+    for (int smaller = 0; smaller < 2; smaller++) {
+        two_sheets(x, triangles, &count);
+        for (int v = 0; v < SHEET; v++) {
+            double *p = x + 3 * (smaller * SHEET + v);
+            p[0] = 1 + 0.7 * p[0], p[1] = 1 + 0.7 * p[1],
+            p[2] = (smaller ? 1 : 0) + 0.5 * (p[0] - 3);
+        }
+        for (int v = SHEET; v < 2 * SHEET; v++) x[3 * v + 2] -= 1;
+        assert_true(crossings(x, triangles, count) > 5);
+        assert_ok(
+            sn_contact_embedded(2 * SHEET, x, count, triangles, NULL, embedded, crosses, &error));
+        int marked[2] = {0};
+        for (int v = 0; v < 2 * SHEET; v++) {
+            assert_true(embedded[v] == (v / SHEET == smaller));
+            marked[v / SHEET] += crosses[v];
+        }
+        for (int s = 0; s < 2; s++) assert_true(marked[s] > 5 && marked[s] < SHEET);
+    }
+    two_sheets(x, triangles, &count);
+    x[3 * (SHEET + SIDE - 1) + 2] -= 2, x[3 * (SHEET + SIDE - 1)] -= 1;
+    assert_true(crossings(x, triangles, count) > 0);
+    assert_ok(sn_contact_embedded(2 * SHEET, x, count, triangles, NULL, embedded, crosses, &error));
+    assert_true(crosses[SHEET + SIDE - 1]);
+    for (int v = 0; v < 2 * SHEET; v++) assert_false(embedded[v]);
+    two_sheets(x, triangles, &count);
+    assert_ok(sn_contact_embedded(2 * SHEET, x, count, triangles, NULL, embedded, crosses, &error));
+    for (int v = 0; v < 2 * SHEET; v++) assert_false(embedded[v] || crosses[v]);
 }
 
 /* The least distance on the way, by sampling it. */
@@ -450,6 +487,7 @@ int test_pairs(void) {
         cmocka_unit_test(what_stays_apart_is_never_near),
         cmocka_unit_test(a_way_that_is_cut_back_never_crosses),
         cmocka_unit_test(triangles_that_cross_at_rest_are_left_out),
+        cmocka_unit_test(a_piece_in_a_larger_one_is_embedded),
         cmocka_unit_test(the_search_misses_no_pair),
         cmocka_unit_test(a_repeated_search_misses_no_pair_and_keeps_the_order),
         cmocka_unit_test(piles_of_triangles_cost_little),
