@@ -260,6 +260,8 @@ static void report_frame(const spring_model *m, const sn_ask *ask, const sinew_s
     sn_figure_put(fields, "depth", sn_report_number(s->depth));
     sn_figure_put(fields, "pose_depth", sn_report_number(s->pose_depth));
     sn_figure_put(fields, "adhesion", sn_report_number(s->adhesion));
+    if (m->settings.self_contact)
+        sn_figure_put(fields, "released", json_integer(sn_spring_released(m->state)));
 }
 
 static sinew_past past(const void *model, int *run) {

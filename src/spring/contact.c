@@ -40,6 +40,9 @@ static const double LOOSE = 1e-3;      /* relative force left by early rounds */
 static const double ROUGH = 1e-2;      /* ... by steps of the way */
 static const double STICKS = 0.999;    /* of the limit: friction below it holds its place */
 static const double SAME_FORCE = 0.01; /* of the largest: friction limits that agree */
+/* Of the scale of forces: what pairs of a surface that slides over itself may push across a gap
+ * after many rounds. Which of them carry changes with every step of the slide. */
+static const double LITTLE = 0.02;
 
 /* A step of the way: solves after which self-contact is no longer asked to yield, and Newton
  * steps of each. */
@@ -47,6 +50,9 @@ enum { STEP_ROUNDS = 6, STEP_ITERATIONS = 4 };
 /* At the end: rounds in which points of triangles that push may move (later they can go round for
  * ever), and rounds after which ENOUGH will do. */
 enum { MOVING_ROUNDS = 1, PATIENCE = 12 };
+/* Newton steps of rounds until then, when the surface meets itself: which pairs carry is found
+ * sooner by looking again than by solving to the end with the wrong ones. */
+enum { EARLY_ITERATIONS = 4 };
 
 void sn_contacts_forget(sn_contacts *contacts, int surface_count) {
     if (contacts && contacts->touched)
@@ -121,7 +127,7 @@ static sinew_status prepare(const sinew_spring *spring, sinew_spring_state *stat
     if (!contacts->distance || !contacts->stiffness || contacts->obstacle_room < obstacles)
         return sn_no_memory(error);
     find_stiffness(spring, &state->solver->load, contacts->stiffness);
-    contacts->count = 0;
+    contacts->count = contacts->released = 0;
     if (!obstacles) return SINEW_OK;
     sn_contacts_lose_sight(spring, contacts, obstacles);
     memset(contacts->of_vertex, -1, n * wanted * sizeof(int));
@@ -255,8 +261,8 @@ static bool is_stuck(const sinew_spring *spring, const sinew_spring_state *state
 
 /* What is left to do: *wrong when some touch is too deep or pushes across a gap. */
 static sinew_status judge(const sinew_spring *spring, const sinew_spring_state *state,
-                          const sinew_spring_frame *frame, double tolerance, bool *wrong,
-                          sinew_spring_frame_info *info, sinew_error *error) {
+                          const sinew_spring_frame *frame, double tolerance, bool settling,
+                          bool *wrong, sinew_spring_frame_info *info, sinew_error *error) {
     const sn_contacts *contacts = state->contacts;
     double diagonal = spring->network->diagonal;
     *wrong = false;
@@ -266,9 +272,10 @@ static sinew_status judge(const sinew_spring *spring, const sinew_spring_state *
         if (k % 1024 == 0) SN_TRY(sn_check_interrupt(error));
         if (is_stuck(spring, state, touch)) continue;
         bool across = touch->force > 0 && touch->gap > tolerance;
-        *wrong |= across || touch->gap < -tolerance;
-        if (across)
-            info->adhesion = fmax(info->adhesion, touch->force / scale_of(spring, state, touch));
+        double pushes = across ? touch->force / scale_of(spring, state, touch) : 0;
+        *wrong |= pushes > (settling && touch->obstacle < 0 ? LITTLE : 0);
+        *wrong |= touch->gap < -tolerance;
+        info->adhesion = fmax(info->adhesion, pushes);
         info->contacts += touch->force > 0;
         double slack = touch->count == 3 ? sn_contact_slack(spring, frame, touch->obstacle) : 0;
         info->depth = fmax(info->depth, (slack - touch->gap) / diagonal);
@@ -319,7 +326,7 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
         SN_TRY(sn_contacts_look(spring, state, frame, AIM * depth, margin, false, error));
         if (apart) SN_TRY(sn_self_look(spring, state, margin, error));
         bool wrong;
-        SN_TRY(judge(spring, state, frame, tolerance, &wrong, info, error));
+        SN_TRY(judge(spring, state, frame, tolerance, round > PATIENCE, &wrong, info, error));
         wrong |= changes || cut;
         if (!wrong && exact) break;
         bool late = sn_work_seconds() > options->work_limit;
@@ -331,6 +338,8 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
         SN_TRY(push(spring, state, margin, error));
         SN_TRY(sn_check_interrupt(error));
         loose.tolerance = fmax(left, options->tolerance);
+        loose.max_iterations =
+            apart && round <= PATIENCE ? EARLY_ITERATIONS : options->max_iterations;
         left *= TIGHTEN;
         exact = !wrong;
         status = sn_equilibrium(state->solver, exact ? options : &loose, state->x, counts, error);
@@ -408,9 +417,12 @@ sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *st
     if (info->swallowed) return SINEW_NOT_CONVERGED;
     SN_TRY(sn_contacts_look(spring, state, frame, tolerance, 0, false, error));
     bool inside;
-    SN_TRY(judge(spring, state, frame, tolerance, &inside, info, error));
+    SN_TRY(judge(spring, state, frame, tolerance, false, &inside, info, error));
     sn_way way;
-    if (spring->self) SN_TRY(sn_self_begin(spring, state, error));
+    if (spring->self) {
+        SN_TRY(sn_self_begin(spring, state, error));
+        sn_self_keep(spring, state);
+    }
     SN_TRY(sn_check_interrupt(error));
     SN_TRY(sn_way_find(spring, state, frame, false, &way, error));
     bool met = inside || !way.straight;
@@ -427,8 +439,15 @@ sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *st
     }
     state->solver->load.contact_count = 0;
     bool solved = status == SINEW_OK || status == SINEW_NOT_CONVERGED;
+    /* beside an obstacle, the shape without contact is no alternative */
+    if (way.crosses && solved && frame->obstacle_count == 0)
+        SN_TRY(sn_self_compare(spring, state, error));
     if (state->settings.friction > 0 && solved) remember(spring, state, frame);
     return status;
+}
+
+int sn_spring_released(const sinew_spring_state *state) {
+    return state->contacts ? state->contacts->released : 0;
 }
 
 int sn_spring_list_contacts(const sinew_spring_state *state, int capacity,

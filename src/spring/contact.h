@@ -2,7 +2,7 @@
  *
  *   contact.c   rounds: look, push, solve, until gaps and forces agree
  *   way.c       leading the shape to obstacles that lie in its way
- *   self.c      the surface against itself
+ *   self.c      the surface against itself; self_release.c: never worse than without contact
  *   touch.c     looking: which points of the surface are near or inside obstacles, which way is out
  *
  * A touch is one point of the surface (a vertex, or a point of an edge or triangle) against one
@@ -52,6 +52,7 @@ struct sn_contacts {
     int *of_triangle; /* per obstacle and triangle: SN_TRIANGLE_POINTS */
     int obstacle_room;
     sn_self *self;     /* the surface against itself, when asked for */
+    int released;      /* vertices that self-contact gave their shape without contact */
     double *distance;  /* per surface vertex: to the present obstacle */
     sn_place *before;  /* per obstacle and surface vertex: at the last look */
     bool *swallowed;   /* per obstacle and component of the network: all of it is inside */
@@ -166,5 +167,16 @@ sinew_status sn_self_cut_back(const sinew_spring *spring, sinew_spring_state *st
 /* Refresh the known pairs at the safe shape and add those nearer than the gap and `margin`. */
 sinew_status sn_self_look(const sinew_spring *spring, sinew_spring_state *state, double margin,
                           sinew_error *error);
+/* state->x is the shape without contact, for sn_self_compare. */
+void sn_self_keep(const sinew_spring *spring, sinew_spring_state *state);
+/* Gives regions of state->x the shape that was kept where contact made them worse. */
+sinew_status sn_self_compare(const sinew_spring *spring, sinew_spring_state *state,
+                             sinew_error *error);
+
+/* ---- self_release.c ---- */
+
+/* The same for the shape x, 3 per surface vertex; *released: vertices that were given back. */
+sinew_status sn_self_release(const sinew_spring *spring, const double *plain, double *x,
+                             int *released, sinew_error *error);
 
 #endif

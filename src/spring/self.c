@@ -7,8 +7,10 @@
  * near become contacts, and the next solve starts from there. When nothing is cut back any more and
  * the contacts agree, the safe shape is the answer.
  *
- * A shape that does not cross itself is left alone. Triangles that cross in the neutral or in a
- * pose take no part, and pairs may come as near as they are in the poses in use: poses stay exact.
+ * A shape that does not cross itself is left alone, and pairs may come as near as they are in the
+ * poses in use: poses that do not cross stay exact. What crosses in the neutral has no side to keep
+ * to. Pieces that are embedded in larger ones (contact/embedded.h) take no part, nor do single
+ * triangles that still cross without them (contact/pairs.h).
  *
  * Based on: Li and others 2020, Incremental potential contact. We differ in: contacts with forces
  * instead of a barrier, so that what does not touch is not pushed. */
@@ -19,6 +21,8 @@
 #include "base/monitor.h"
 #include "base/scope.h"
 #include "base/status.h"
+#include "contact/embedded.h"
+#include "contact/left_out.h"
 #include "mesh/intersection.h"
 #include "rig/pose.h"
 #include "spring/contact.h"
@@ -34,28 +38,28 @@ enum { EMPTY = -1, FIRST_SLOTS = 1024 };
 sinew_status sn_self_create(sinew_spring *spring, const sinew_monitor *monitor,
                             sinew_error *error) {
     const sn_network *network = spring->network;
-    int n = network->surface_count;
-    double *positions = SN_NEW(double, 3 * (size_t)n);
-    bool *inside = SN_NEW(bool, n);
-    sinew_status status = positions && inside ? SINEW_OK : sn_no_memory(error);
-    for (int v = 0; status == SINEW_OK && v < n; v++) inside[v] = true;
-    for (int t = -1; status == SINEW_OK && t < spring->rig->target_count; t++) {
-        sn_pairs cross = {0};
-        if (t < 0)
-            memcpy(positions, network->neutral, 3 * (size_t)n * sizeof *positions);
-        else
-            sn_rig_pose(spring->rig, t, positions);
-        status = sn_self_intersections(n, positions, network->triangle_count, network->triangles,
-                                       monitor, &cross, error);
-        for (int k = 0; status == SINEW_OK && k < 2 * cross.count; k++)
-            for (int c = 0; c < 3; c++) inside[network->triangles[3 * cross.pair[k] + c]] = false;
-        sn_pairs_free(&cross);
+    int n = network->surface_count, count = 0;
+    bool *embedded = SN_NEW(bool, n + 1);
+    spring->crosses_at_rest = SN_NEW(bool, n + 1);
+    int *triangles = SN_NEW(int, 3 * (size_t)network->triangle_count + 1);
+    sinew_status status =
+        embedded && triangles && spring->crosses_at_rest
+            ? sn_contact_embedded(n, network->neutral, network->triangle_count, network->triangles,
+                                  monitor, embedded, spring->crosses_at_rest, error)
+            : sn_no_memory(error);
+    for (int t = 0; status == SINEW_OK && t < network->triangle_count; t++) {
+        const int *v = network->triangles + 3 * (size_t)t;
+        if (!embedded[v[0]]) memcpy(triangles + 3 * (size_t)count++, v, 3 * sizeof *v);
     }
     if (status == SINEW_OK)
-        status = sn_contact_surface_create(
-            n, network->neutral, network->triangle_count, network->triangles, inside,
-            GAP * spring->options.contact_depth * network->diagonal, &spring->self, error);
-    sn_free(positions), sn_free(inside);
+        status = sn_contact_surface_create(n, network->neutral, count, triangles, NULL,
+                                           GAP * spring->options.contact_depth * network->diagonal,
+                                           &spring->self, error);
+    int left_out = status == SINEW_OK ? network->triangle_count - spring->self->triangle_count : 0;
+    if (left_out > 0)
+        status = sn_contact_log_left_out(spring->rig->neutral, NULL, spring->self, left_out,
+                                         monitor, error);
+    sn_free(embedded), sn_free(triangles);
     return status;
 }
 
@@ -63,6 +67,7 @@ sinew_status sn_self_create(sinew_spring *spring, const sinew_monitor *monitor,
 
 struct sn_self {
     sn_contact_work *work;
+    double *plain;  /* 3 per surface vertex: the shape without contact */
     double *safe;   /* 3 per surface vertex: never crosses */
     double *asked;  /* 3 per surface vertex: what the last solve asked for */
     double *wanted; /* 3 per surface vertex: scratch */
@@ -76,8 +81,8 @@ struct sn_self {
 void sn_self_destroy(sn_self *self) {
     if (!self) return;
     sn_contact_work_destroy(self->work);
-    sn_free(self->safe), sn_free(self->asked), sn_free(self->wanted), sn_free(self->poses),
-        sn_free(self->slots);
+    sn_free(self->plain), sn_free(self->safe), sn_free(self->asked), sn_free(self->wanted),
+        sn_free(self->poses), sn_free(self->slots);
     sn_free(self);
 }
 
@@ -89,6 +94,7 @@ static sinew_status make_room(const sinew_spring *spring, sn_contacts *contacts,
         if (!contacts->self) return sn_no_memory(error);
     }
     sn_self *self = contacts->self;
+    if (!self->plain) self->plain = SN_NEW(double, 3 * n);
     if (!self->safe) self->safe = SN_NEW(double, 3 * n);
     if (!self->asked) self->asked = SN_NEW(double, 3 * n);
     if (!self->wanted) self->wanted = SN_NEW(double, 3 * n);
@@ -96,7 +102,8 @@ static sinew_status make_room(const sinew_spring *spring, sn_contacts *contacts,
         self->slots = SN_NEW(int, FIRST_SLOTS);
         self->slot_count = FIRST_SLOTS;
     }
-    if (!self->safe || !self->asked || !self->wanted || !self->slots) return sn_no_memory(error);
+    if (!self->plain || !self->safe || !self->asked || !self->wanted || !self->slots)
+        return sn_no_memory(error);
     if (!self->work) SN_TRY(sn_contact_work_create(spring->self, &self->work, error));
     return SINEW_OK;
 }
@@ -172,6 +179,21 @@ sinew_status sn_self_cut_back(const sinew_spring *spring, sinew_spring_state *st
     if (*cut) write_shape(spring, state, self->wanted);
     memcpy(self->safe, self->wanted,
            3 * (size_t)spring->network->surface_count * sizeof *self->safe);
+    return SINEW_OK;
+}
+
+/* ---- against the shape without contact ---- */
+
+void sn_self_keep(const sinew_spring *spring, sinew_spring_state *state) {
+    read_shape(spring, state, state->contacts->self->plain);
+}
+
+sinew_status sn_self_compare(const sinew_spring *spring, sinew_spring_state *state,
+                             sinew_error *error) {
+    sn_self *self = state->contacts->self;
+    read_shape(spring, state, self->wanted);
+    SN_TRY(sn_self_release(spring, self->plain, self->wanted, &state->contacts->released, error));
+    if (state->contacts->released > 0) write_shape(spring, state, self->wanted);
     return SINEW_OK;
 }
 

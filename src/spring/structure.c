@@ -424,6 +424,7 @@ void sinew_spring_destroy(sinew_spring *spring) {
     sinew_tets_destroy(spring->tets);
     sn_contact_surface_destroy(spring->self);
     sn_free(spring->held), sn_free(spring->pins), sn_free(spring->pose_inverts);
+    sn_free(spring->crosses_at_rest);
     sn_free(spring->anchor.rotation), sn_free(spring->anchor.shift);
     sn_free(spring->anchor.ties);
     sn_seams_destroy(spring->seams);

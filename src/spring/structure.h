@@ -50,6 +50,7 @@ struct sinew_spring {
     sinew_linear *linear;
     sinew_rotation *rotation; /* over surface and interior vertices */
     sn_contact_surface *self; /* what may touch itself; NULL: not asked for */
+    bool *crosses_at_rest;    /* per surface vertex: of a triangle that crosses in the neutral */
     bool *pose_inverts;       /* per tet: inverted in some pose */
     double pull;              /* epsilon k */
     double volume_stiffness;
@@ -152,7 +153,7 @@ sinew_status sn_spring_unpack(sinew_spring_state *state, sn_unpack *unpack, sine
 
 /* ---- self.c ---- */
 
-/* Which triangles take part: those that cross in no pose. */
+/* Which triangles take part: those that do not cross in the neutral. */
 sinew_status sn_self_create(sinew_spring *spring, const sinew_monitor *monitor, sinew_error *error);
 
 /* ---- contact.c ---- */
@@ -160,6 +161,8 @@ sinew_status sn_self_create(sinew_spring *spring, const sinew_monitor *monitor, 
 /* Points that pushed at the end of the last solve, which had contacts: fills up to `capacity` of
  * them and returns how many it filled. Obstacles are counted as the frame gave them. */
 int sn_spring_list_contacts(const sinew_spring_state *state, int capacity, sinew_contact *contacts);
+/* Vertices that self-contact gave their shape without contact in the last solve. */
+int sn_spring_released(const sinew_spring_state *state);
 
 typedef struct sn_contacts sn_contacts;
 void sn_contacts_destroy(sn_contacts *contacts);

@@ -8,5 +8,6 @@ int test_equilibrium(void);
 int test_orientations(void);
 int test_paths(void);
 int test_self_contact(void);
+int test_self_embedded(void);
 int test_store(void);
 #endif

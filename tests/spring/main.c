@@ -10,6 +10,7 @@ int main(void) {
     failed += test_paths();
     failed += test_contact();
     failed += test_self_contact();
+    failed += test_self_embedded();
     failed += test_store();
     failed += test_bad_input();
     return failed != 0;
