@@ -493,7 +493,9 @@ sinew_status sn_fbx_read_clip(const sn_source *source, const char *clip, double 
         sn_fbx_clip_range(&played, &start, &end);
         if (!(rate > 0)) rate = sn_fbx_rate(&r.scene);
         double count = ceil((end - start) * rate - 1e-6) + 1;
-        if (count > SINEW_FRAMES_MAXIMUM)
+        if (!isfinite(count))
+            status = sn_source_fail(source, error, "the times of its clip are not finite");
+        else if (count > SINEW_FRAMES_MAXIMUM)
             status = sn_source_fail(source, error, "its clip has %.0f frames, more than %d", count,
                                     SINEW_FRAMES_MAXIMUM);
         else

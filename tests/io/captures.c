@@ -253,7 +253,7 @@ static void c3d_parameters_are_checked(void **state) {
     append_parameter(&file, 1, "RATE", 2, 0, NULL, &zero);
     append_parameter(&file, 1, "UNITS", 2, 0, NULL, &seven);
     append_parameter(&file, 1, "DATA_START", 2, 0, NULL, &zero);
-    append_parameter(&file, 1, "Y_SCREEN", 2, 1, two, two);
+    append_parameter(&file, 1, "Y_SCREEN", 2, 1, two, wide);
     append_parameter(&file, 1, "Y_SCREEN", -1, 1, two, "-Y");
     append_parameter(&file, 1, "Y_SCREEN", -1, 1, two, "+W");
     append_parameter(&file, 1, "LABELS", 2, 0, NULL, &seven);
