@@ -98,6 +98,7 @@ static void make_room(sn_gpu_modal *made) {
     made->frame = sn_gpu_store_pinned(store, made->frame_size * sizeof(double), &unused);
     made->positions = sn_gpu_store_pinned(store, n * sizeof(double), &unused);
     made->carried = sn_gpu_store_pinned(store, 9 * carriers * sizeof(double), &unused);
+    if (!made->device_frame) return; /* the store remembers why */
     launch->asked.one = made->device_frame;
     launch->modal.rotation.target_count = 1;
     launch->modal.rotation.target_motion = made->device_frame + 1;
