@@ -92,8 +92,7 @@ static sinew_status find_groups(comparison *c, int *groups, sinew_error *error) 
         const int *v = corners_of(c, t);
         int first = moved_corner(c, t);
         for (int k = 0; k < 3; k++)
-            if (first >= 0 && c->moved[v[k]] && (v[k] != first || k == 0))
-                link_vertices(c, &count, first, v[k]);
+            if (first >= 0 && c->moved[v[k]]) link_vertices(c, &count, first, v[k]);
     }
     link_pairs(c, &count, &c->without), link_pairs(c, &count, &c->with);
     return sn_components(network->surface_count, count, c->links, c->group, groups, error);
