@@ -6,12 +6,16 @@
  * counted away from the neutral's intersections: no corner belongs to a triangle that intersects in
  * the neutral, or touches the skin there.
  *
- * Usage: new_crossings FRAMES PLAIN RIG... PLAIN: the same frames without the layer. Prints one
- * line: frames, pairs of the neutral, then for skin with skin, skin with eyes, skin with anything
- * else, and the rest, each in its worst frame: pairs that the layer adds, that is, pairs away from
- * the neutral's which do not intersect in the same frame without the layer; pairs away from the
- * neutral's, and in brackets those of the frames without the layer. Exits with 1 when the layer
- * adds a pair. */
+ * Usage: new_crossings [--sum] FRAMES PLAIN RIG... PLAIN: the same frames without the layer. Prints
+ * one line: frames, pairs of the neutral, then for skin with skin, skin with eyes, skin with
+ * anything else, and the rest, each in its worst frame: pairs that the layer adds, that is, pairs
+ * away from the neutral's which do not intersect in the same frame without the layer; pairs away
+ * from the neutral's, and in brackets those of the frames without the layer. Exits with 1 when the
+ * layer adds a pair.
+ *
+ * --sum: sums over the frames instead of the worst frame, and instead of the pairs that the layer
+ * adds the number of frames in which more pairs intersect with it than without. Exits with 1 when
+ * there is such a frame. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,8 +133,15 @@ static void keep_worst(int worst[KINDS], const int here[KINDS]) {
     for (int k = 0; k < KINDS; k++) worst[k] = here[k] > worst[k] ? here[k] : worst[k];
 }
 
+static void add_frame(int sums[KINDS], int worse[KINDS], const int with[KINDS],
+                      const int without[KINDS]) {
+    for (int k = 0; k < KINDS; k++) sums[k] += with[k], worse[k] += with[k] > without[k];
+}
+
 int main(int count, char **words) {
-    if (count < 4) return fprintf(stderr, "usage: new_crossings FRAMES PLAIN RIG...\n"), 2;
+    bool sum = count > 1 && strcmp(words[1], "--sum") == 0;
+    count -= sum, words += sum;
+    if (count < 4) return fprintf(stderr, "usage: new_crossings [--sum] FRAMES PLAIN RIG...\n"), 2;
     scene s;
     sinew_frames *frames, *plain;
     need(sinew_rig_read(count - 3, (const char *const *)words + 3, &s.rig, &error));
@@ -149,8 +160,13 @@ int main(int count, char **words) {
         intersect(&s, plain, f, &pairs[1], &found[1]);
         counts with = count_pairs(&s, pairs[0], found[0], pairs[1], found[1]);
         counts without = count_pairs(&s, pairs[1], found[1], NULL, 0);
-        keep_worst(added, with.added), keep_worst(away, with.away);
-        keep_worst(bare, without.away);
+        if (sum) {
+            add_frame(away, added, with.away, without.away);
+            for (int k = 0; k < KINDS; k++) bare[k] += without.away[k];
+        } else {
+            keep_worst(added, with.added), keep_worst(away, with.away);
+            keep_worst(bare, without.away);
+        }
         sinew_free(pairs[0]), sinew_free(pairs[1]);
     }
     printf("| %d | %d |", frames->frame_count, s.rest_count);

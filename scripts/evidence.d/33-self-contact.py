@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """The table of docs/spring.md about self-contact: lids and lips of two sample faces and three heads
 in 20 poses. bench/evidence/new_crossings counts the pairs of triangles that intersect away from what
-intersects in the neutral, in the worst pose: with self-contact, and in parentheses without.
+intersects in the neutral, summed over the poses: with self-contact, and in parentheses without.
 
-Claim: no frame has more pairs of skin with skin, or skin with eyes, with self-contact than without.
+Claim: no pose has more pairs of skin with skin, or skin with eyes, with self-contact than without.
 SELF_CONTACT_RIGS=words limits the rigs."""
 import csv
 import json
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 
@@ -44,9 +45,15 @@ def write_poses(out, sides):
                                                  for _ in (sides if n in BOTH else ("",))])
 
 
+def used_seconds():
+    """Processor time of all commands so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def rigs():
     for name in ("face", "face2"):
-        subprocess.run([SINEW, "sample", name, "--out", name, "--quiet"], check=True)
+        subprocess.run([SINEW, "sample", name, "--vertices", "1500", "--out", name, "--quiet"], check=True)
         yield name, [name], ("Left", "Right")
     yield "Face Cap", [DATA / "facecap/head.obj", DATA / "facecap/targets"], ("_L", "_R")
     yield "MakeHuman", [DATA / "makehuman/base.obj", DATA / "makehuman/arkit"], ("Left", "Right")
@@ -57,22 +64,25 @@ def rigs():
 words = os.environ.get("SELF_CONTACT_RIGS", "").split()
 failed = False
 print("| rig | pairs in the neutral | skin with skin | skin with eyes | skin with anything else "
-      "| frames not converged |")
-print("|---|---|---|---|---|---|")
+      "| rest | processor time of contact a pose | poses not converged |")
+print("|---|---|---|---|---|---|---|---|")
 for name, rig, sides in rigs():
-    if words and name not in words:
+    if words and not any(word in name for word in words):
         continue
     write_poses("poses.csv", sides)
+    seconds = []
     for out, more in (("plain", []), ("apart", ["--self-contact"])):
+        start = used_seconds()
         subprocess.run([SINEW, "blend", *rig, "--curves", "poses.csv", "--model", "spring", *more,
                         "--out", f"{out}.pc2", "--report", f"{out}.json", "--quiet"], check=False)
-    line = subprocess.run([BUILD / "bench/evidence/new_crossings", "apart.pc2", "plain.pc2", *rig],
+        seconds.append(used_seconds() - start)
+    line = subprocess.run([BUILD / "bench/evidence/new_crossings", "--sum", "apart.pc2", "plain.pc2", *rig],
                           capture_output=True, text=True).stdout
     rest = int(line.split("|")[2])
-    cells = re.findall(r"\d+; (\d+) \((\d+)\)", line)
+    cells = re.findall(r"(\d+); (\d+) \((\d+)\)", line)
     frames = json.loads(pathlib.Path("apart.json").read_text())["frames"]
     left = sum(frame["status"] != "ok" for frame in frames)
-    failed |= any(int(with_) > int(without) for with_, without in cells[:2])
-    print(f"| {name} | {rest} | " + " | ".join(f"{a} ({b})" for a, b in cells[:3]) + f" | {left} |",
-          flush=True)
+    failed |= any(int(worse) > 0 for worse, _, _ in cells[:2])
+    print(f"| {name} | {rest} | " + " | ".join(f"{a} ({b})" for _, a, b in cells) +
+          f" | {(seconds[1] - seconds[0]) / len(POSES):.2g} s | {left} |", flush=True)
 sys.exit(failed)
