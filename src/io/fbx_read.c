@@ -374,6 +374,20 @@ static sinew_status open_scene(reader *r, const sn_source *source, sinew_error *
     return sn_fbx_open(&r->scene, source, error);
 }
 
+/* Files of curves and NURBS surfaces are whole, but nothing in them can be used: say which it is. */
+static sinew_status fail_empty(const reader *r) {
+    static const char *const kinds[] = {"Line", "NurbsCurve", "NurbsSurface", "Nurbs",
+                                        "TrimNurbsSurface"};
+    for (int i = 0; i < r->scene.object_count; i++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            if (sn_fbx_is(&r->scene, i, "Geometry", kinds[k]) ||
+                sn_fbx_is(&r->scene, i, "Model", kinds[k]))
+                return sn_fbx_fail(r->tree,
+                                   "holds no mesh, only geometry of type %s, which is not read",
+                                   kinds[k]);
+    return sn_fbx_fail(r->tree, "holds no mesh");
+}
+
 static sinew_status read_scene(reader *r, sinew_error *error) {
     if (!SN_RESERVE(r->face_start, r->start_capacity, 1)) return sn_no_memory(error);
     r->face_start[0] = 0;
@@ -383,7 +397,7 @@ static sinew_status read_scene(reader *r, sinew_error *error) {
         if (too_much(r)) return sn_fbx_fail(r->tree, "shows its meshes too often");
         SN_TRY(read_mesh(r, model, i));
     }
-    if (r->vertex_count == 0) return sn_fbx_fail(r->tree, "holds no mesh");
+    if (r->vertex_count == 0) return fail_empty(r);
     for (int i = 0; r->parts.count == 1 && i < r->scene.model_count; i++)
         if (r->scene.models[i].mesh >= 0) return parts_from_materials(r, &r->scene.models[i]);
     return SINEW_OK;

@@ -429,6 +429,14 @@ static void bad_files_are_refused_by_element(void **state) {
     refuse("", "not an FBX file");
     refuse("Objects: {", "ends in the middle");
     refuse(FILE_7400("", ""), "holds no mesh");
+    refuse(FILE_7400("Geometry: 10, \"Geometry::\", \"Line\" {\n"
+                     " Points: *6 { a: 0,0,0,1,0,0 }\n PointsIndex: *2 { a: 0,-2 }\n}\n" MODEL,
+                     "C: \"OO\",10,20\n"),
+           "holds no mesh, only geometry of type Line");
+    refuse(FILE_7400("Geometry: 10, \"Geometry::\", \"NurbsSurface\" {\n"
+                     " NurbsSurfaceOrder: 4,4\n}\n" MODEL,
+                     "C: \"OO\",10,20\n"),
+           "holds no mesh, only geometry of type NurbsSurface");
     refuse(FILE_7400("Geometry: 10, \"Geometry::\", \"Mesh\" {\n"
                      " Vertices: *3 { a: 0,0,0 }\n PolygonVertexIndex: *3 { a: 0,1,-3 }\n}\n" MODEL,
                      "C: \"OO\",10,20\n"),
