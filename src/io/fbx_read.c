@@ -374,7 +374,8 @@ static sinew_status open_scene(reader *r, const sn_source *source, sinew_error *
     return sn_fbx_open(&r->scene, source, error);
 }
 
-/* Files of curves and NURBS surfaces are whole, but nothing in them can be used: say which it is. */
+/* Files of curves and NURBS surfaces are whole, but nothing in them can be used: say which it is.
+ */
 static sinew_status fail_empty(const reader *r) {
     static const char *const kinds[] = {"Line", "NurbsCurve", "NurbsSurface", "Nurbs",
                                         "TrimNurbsSurface"};
