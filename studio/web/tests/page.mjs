@@ -100,6 +100,33 @@ test('undo and redo, one step per drag', async () => {
   await settled(page);
 });
 
+test('search shows only the sliders that match; overdrive extends their range to -1 … 2', async () => {
+  await page.keyboard.press('/');
+  check((await page.evaluate(() => document.activeElement.id)) === 'slider-search', 'the key / leads to the search');
+  const search = page.locator('#slider-search');
+  await search.fill('mouth smi');
+  await track('jawOpen').waitFor({ state: 'detached' });
+  check(await track('mouthSmile L·R').isVisible(), 'what matches is shown');
+  await search.fill('no such slider');
+  await page.getByText('No slider matches').waitFor();
+  await search.fill('');
+  await track('jawOpen').waitFor();
+  const button = page.getByLabel(/^Overdrive/);
+  await dragSlider('mouthPucker', 0, 1.5);
+  near(await weight('mouthPucker'), 1, 1e-9, 'without overdrive');
+  await button.click();
+  await dragSlider('mouthPucker', 0.67, 1.5);
+  near(await weight('mouthPucker'), 2, 1e-9, 'the upper end');
+  await dragSlider('mouthPucker', 0.99, -0.5);
+  near(await weight('mouthPucker'), -1, 1e-9, 'the lower end');
+  await settled(page);
+  check(!(await read(page, 'state.problem.value')), 'weights out of range are solved');
+  await button.click();
+  for (let i = 0; i < 3; i++) await page.getByTestId('undo').click();
+  await until(page, '!state.weights.value.mouthPucker');
+  await settled(page);
+});
+
 test('models and parameters: the panel follows the model', async () => {
   await page.getByTestId('model-linear').click();
   await until(page, 'state.modelName.value === "linear"');
