@@ -166,6 +166,13 @@ static void first_words(const sinew_video *video, char line[160]) {
     line[strcspn(line, "\r\n")] = '\0';
 }
 
+/* The last part of a message such as "Error writing trailer of file:/dev/fd/3: File too large". */
+static const char *reason_in(const char *line) {
+    const char *reason = line;
+    for (const char *at = line; (at = strstr(at, ": ")); reason = at) at += 2;
+    return reason;
+}
+
 sinew_status sinew_video_close(sinew_video *video, sinew_error *error) {
     SN_REQUIRE(video, error);
     sinew_status status = SINEW_OK;
@@ -181,6 +188,9 @@ sinew_status sinew_video_close(sinew_video *video, sinew_error *error) {
     else if (code != 0)
         status = sn_fail(error, SINEW_IO, "%s: ffmpeg failed (exit status %d)%s%s",
                          video->output.path, code, *line ? ": " : "", line);
+    else if (*line) /* ffmpeg exits with 0 even if it cannot write the end of the file */
+        status = sn_fail(error, SINEW_IO, "%s: cannot be written: %s", video->output.path,
+                         reason_in(line));
     else
         status = sn_output_commit(&video->output, error);
     release(video);

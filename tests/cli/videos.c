@@ -57,6 +57,23 @@ static void without_ffmpeg_there_is_one_clear_line(void **state) {
                    "160x120 --out bar.png");
 }
 
+/* ffmpeg itself exits with 0 then. */
+static void a_video_that_is_cut_off_is_an_error(void **state) {
+    (void)state;
+    if (sh("command -v ffmpeg")->code != 0) {
+        print_message("SKIP a_video_that_is_cut_off_is_an_error: ffmpeg is not installed\n");
+        return;
+    }
+    make_clip();
+    const char *endings[] = {"mp4", "webm", "gif", "webp"};
+    for (int i = 0; i < 4; i++) {
+        expect_refusal(4, "cannot be written: File too large",
+                       "ulimit -f 2; sinew render bar --size 200x200 --turntable 1 --out cut.%s",
+                       endings[i]);
+        assert_int_equal(files_with("cut"), 0);
+    }
+}
+
 static void the_ending_says_picture_or_video(void **state) {
     (void)state;
     make_clip();
@@ -100,6 +117,7 @@ int test_videos(void) {
         cmocka_unit_test(a_clip_becomes_a_video),
         cmocka_unit_test(names_of_videos_are_neither_options_nor_protocols),
         cmocka_unit_test(without_ffmpeg_there_is_one_clear_line),
+        cmocka_unit_test(a_video_that_is_cut_off_is_an_error),
         cmocka_unit_test(the_ending_says_picture_or_video),
         cmocka_unit_test(crossings_are_red_and_a_cut_looks_inside),
     };
