@@ -9,8 +9,8 @@
 
 typedef struct example {
     const char *name, *title, *hint;
-    const char *scene; /* JSON without the clip */
-    const char *clip;  /* what else it needs: "lips", "take", "laugh" or NULL */
+    const char *scene; /* JSON */
+    const char *clip;  /* what else it needs: "take", "laugh" or NULL */
     const char *sample;
     const char *slider; /* what its preview moves; NULL: it plays the clip */
 } example;
@@ -28,12 +28,22 @@ static const example examples[] = {
      "\"to\":[0.088,-0.022,0.12],\"radius\":0.014}]}",
      NULL, "hand", "fist"},
     {"lips", "Lips that press",
-     "Play the clip: on the left the lips cross, on the right they press against each other.",
-     "{\"sinew\":1,\"rig\":{\"sample\":\"face\"},\"model\":\"spring\",\"parameters\":{\"self_"
-     "contact\":"
-     "true},\"weights\":{\"mouthClose\":0.7,\"mouthPressLeft\":0.6,\"mouthPressRight\":0.6},"
-     "\"studio\":{\"camera\":\"mouth\"}}",
-     "lips", "face", NULL},
+     "Press play: on the left the lips cut through each other, on the right they meet and give "
+     "way.",
+     "{\"sinew\":1,\"rig\":{\"sample\":\"face\"},\"model\":\"force\","
+     "\"parameters\":{\"contact\":\"lips\"},\"weights\":{\"mouthPressLeft\":1,"
+     "\"mouthPressRight\":1,\"mouthRollUpper\":1,\"mouthRollLower\":1,"
+     "\"mouthShrugLower\":1},\"curves\":{\"times\":[0,0.2,0.25,0.3,0.35,0.4,0.45,"
+     "0.5,0.7,0.75,0.8,0.85,0.9,0.95,1,1.2],\"values\":{\"jawOpen\":[0.14,0.14,"
+     "0.13,0.104,0.07,0.036,0.01,0,0,0.01,0.036,0.07,0.104,0.13,0.14,0.14],"
+     "\"mouthPressLeft\":[0,0,0.07,0.26,0.5,0.74,0.93,1,1,0.93,0.74,0.5,0.26,"
+     "0.07,0,0],\"mouthPressRight\":[0,0,0.07,0.26,0.5,0.74,0.93,1,1,0.93,"
+     "0.74,0.5,0.26,0.07,0,0],\"mouthRollUpper\":[0,0,0.07,0.26,0.5,0.74,0.93,"
+     "1,1,0.93,0.74,0.5,0.26,0.07,0,0],\"mouthRollLower\":[0,0,0.07,0.26,0.5,"
+     "0.74,0.93,1,1,0.93,0.74,0.5,0.26,0.07,0,0],\"mouthShrugLower\":[0,0,"
+     "0.07,0.26,0.5,0.74,0.93,1,1,0.93,0.74,0.5,0.26,0.07,0,0]}},"
+     "\"studio\":{\"camera\":\"lips\"}}",
+     NULL, "face", NULL},
     {"creature", "A creature that swings and settles",
      "Press play, then lower the damping, or drag a point of its curve, and watch it swing longer.",
      "{\"sinew\":1,\"rig\":{\"sample\":\"blob\"},\"model\":\"modal\",\"keys\":[{\"time\":0,"
@@ -191,12 +201,6 @@ sinew_status examples_document(const char *name, int vertices, const char *files
         status = add_take(scene, e->sample, of_rig, files_path, files_name, error);
     } else if (e->clip && !strcmp(e->clip, "laugh")) {
         status = add_laugh(scene, vertices, files_path, files_name, error);
-    } else if (e->clip) {
-        sinew_curves *curves = NULL;
-        status = !strcmp(e->clip, "lips") ? sinew_sample_lip_curves(&curves, error)
-                                          : sinew_sample_curves(e->sample, &curves, error);
-        if (status == SINEW_OK) json_object_set_new(scene, "curves", inline_curves(curves));
-        sinew_curves_destroy(curves);
     }
     if (status == SINEW_OK)
         *document = scene;

@@ -154,7 +154,8 @@ function Figures() {
 function Legend() {
   const mode = state.overlay.value;
   if (mode === 'none') return null;
-  const stops = HEAT_STOPS.map((s) => `rgb(${s.map((x) => Math.round(255 * x)).join(',')})`).join(',');
+  // Faint where the surface shows through, as in the view.
+  const stops = HEAT_STOPS.map((s, i) => `rgb(${s.map((x) => Math.round(255 * x)).join(' ')} / ${i ? 1 : 0.1})`).join(',');
   const range = state.heatRange.value;
   const label = mode === 'stretch' ? `${Math.round(range * 100)} %` : state.lengthText(range);
   const name = { difference: `distance from ${state.leftInText.value}`, stretch: 'change of edge length', motion: 'motion from rest' }[mode];
@@ -224,7 +225,7 @@ function Viewport() {
         <div class="coach" role="note">
           <Pointer size={15} aria-hidden="true" />
           <span>
-            Left: linear. Right: physics. Drag a slider, pull a cheek (<kbd>P</kbd>) or drop a GLB. Or see{' '}
+            Left: linear. Right: physics, colored where it differs. Drag a slider, pull a cheek (<kbd>P</kbd>) or drop a GLB. Or see{' '}
             {FIRST_EXAMPLES.map(([name, text]) => <Fragment key={name}><button type="button" class="link strong underline" title="Open this example; undo brings back what was there" data-testid={`try-${name}`} onClick={() => open({ example: name })}>{text}</button>, </Fragment>)}
             <button type="button" class="link strong underline" title="Open the start screen" data-testid="examples" onClick={() => (state.dialog.value = 'start')}>all six examples</button>.
           </span>

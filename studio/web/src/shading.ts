@@ -91,6 +91,8 @@ vec3 heatColor(float t) {
   float x = clamp(t, 0.0, 1.0) * 5.0; int i = int(min(x, 4.0));
   return pow(mix(s[i], s[i + 1], x - float(i)), vec3(2.2));
 }
+// The heat map leaves the surface as it is where there is nothing to show.
+float heatShare(float heat) { return heatOn * smoothstep(0.04, 0.2, heat); }
 vec3 eyeColor(vec3 base, vec3 d) {
   // Iris 12 mm across on a ball of 24 mm; +z is ahead at rest.
   float angle = acos(clamp(d.z, -1.0, 1.0));
@@ -102,12 +104,12 @@ vec3 eyeColor(vec3 base, vec3 d) {
   return mix(c, base, smoothstep(0.45, 0.50, angle));
 }
 vec3 surfaceColor(vec3 base, vec4 gaze, float mark, float heat) {
-  if (heatOn > 0.5) return heatColor(heat);
   if (dot(gaze.xyz, gaze.xyz) > 0.25) base = eyeColor(base, normalize(gaze.xyz));
-  return mix(base, vec3(0.05, 0.22, 0.62), 0.6 * mark); // locked
+  base = mix(base, vec3(0.05, 0.22, 0.62), 0.6 * mark * (1.0 - heatOn)); // locked
+  return mix(base, heatColor(heat), heatShare(heat));
 }
-vec3 occluded(vec3 color, float shade) {
-  return color * mix(mix(vec3(0.16, 0.05, 0.04), vec3(1.0), shade), vec3(0.6 + 0.4 * shade), heatOn);
+vec3 occluded(vec3 color, float shade, float heat) {
+  return color * mix(mix(vec3(0.16, 0.05, 0.04), vec3(1.0), shade), vec3(0.6 + 0.4 * shade), heatShare(heat));
 }`;
 
 export interface SurfaceMaterials {
@@ -141,7 +143,7 @@ diffuseColor.rgb = surfaceColor(diffuseColor.rgb, vGaze, vMark, vHeat);
 // The inside of an open surface is dark, but not where a silhouette merely turns away.
 float inside = gl_FrontFacing ? 0.0 : smoothstep(0.1, 0.5, -dot(normalize(vNormal), normalize(vViewPosition)));
 diffuseColor.rgb *= mix(vec3(1.0), vec3(0.20, 0.10, 0.09), inside);
-diffuseColor.rgb = occluded(diffuseColor.rgb, vShade);`,
+diffuseColor.rgb = occluded(diffuseColor.rgb, vShade, vHeat);`,
       )
       // Nor is it lit from behind there: dark specks would line the silhouette.
       .replace('#include <normal_fragment_begin>', '#include <normal_fragment_begin>\nnormal = normalize(mix(normalize(vNormal), normal, inside));')
@@ -156,7 +158,7 @@ reflectedLight.directDiffuse *= mix(0.25, 1.0, deep);`,
       )
       .replace(
         '#include <roughnessmap_fragment>',
-        '#include <roughnessmap_fragment>\nroughnessFactor = mix(roughnessFactor, 0.12, vGaze.w * (1.0 - heatOn));',
+        '#include <roughnessmap_fragment>\nroughnessFactor = mix(roughnessFactor, 0.12, vGaze.w * (1.0 - heatShare(vHeat)));',
       );
   };
   return material;
@@ -182,7 +184,7 @@ function draftMaterial(heatOn: { value: number }) {
     ...side,
     vertexColors: true,
     uniforms: { heatOn },
-    vertexShader: `uniform float heatOn; ${ATTRIBUTES} ${VARYINGS} varying vec3 vLight; varying vec3 vBase; varying float vGlint; varying float vFacing;
+    vertexShader: `${ATTRIBUTES} ${VARYINGS} varying vec3 vLight; varying vec3 vBase; varying float vGlint; varying float vFacing;
 void main() {
   ${PASS_ON}
   vBase = color;
@@ -199,14 +201,14 @@ void main() {
     + mix(0.25, 1.0, deep) * 0.60 * (max(0.0, dot(n, key)) * vec3(1.0, 0.88, 0.74) + 0.58 * max(0.0, dot(n, rim)) * vec3(0.74, 0.81, 1.0));
   vec3 h = normalize(key + toEye);
   float facing = max(0.0, dot(n, h));
-  vGlint = deep * (0.05 * pow(facing, 8.0) + gaze.w * 0.5 * pow(facing, 80.0)) * (1.0 - heatOn);
+  vGlint = deep * (0.05 * pow(facing, 8.0) + gaze.w * 0.5 * pow(facing, 80.0));
 }`,
     fragmentShader: `${VARYINGS} varying vec3 vLight; varying vec3 vBase; varying float vGlint; varying float vFacing;
 ${COLORS}
 void main() {
-  vec3 base = occluded(surfaceColor(vBase, vGaze, vMark, vHeat), vShade);
+  vec3 base = occluded(surfaceColor(vBase, vGaze, vMark, vHeat), vShade, vHeat);
   if (!gl_FrontFacing) base *= mix(vec3(1.0), vec3(0.20, 0.10, 0.09), smoothstep(0.1, 0.5, -vFacing));
-  gl_FragColor = vec4(base * vLight + vGlint, 1.0);
+  gl_FragColor = vec4(base * vLight + vGlint * (1.0 - heatShare(vHeat)), 1.0);
   #include <tonemapping_fragment>
   #include <colorspace_fragment>
 }`,

@@ -1,5 +1,5 @@
 // What the page knows. The server owns the scene; these signals mirror it.
-import { computed, signal, type ReadonlySignal } from '@preact/signals';
+import { computed, effect, signal, type ReadonlySignal } from '@preact/signals';
 import type { Json } from './patch';
 
 export interface Slider {
@@ -243,6 +243,13 @@ export const model = computed(() => hello.value?.models.find((m) => m.name === m
 export const example = computed(() =>
   hello.value?.examples.find((e) => e.name === member.studio.value?.example),
 );
+
+/** A scene may open with an overlay; it stays until another scene, or a person, chooses another. */
+const overlayOfScene = computed(() => member.studio.value?.overlay);
+effect(() => {
+  const chosen = overlayOfScene.value;
+  overlay.value = chosen === 'difference' || chosen === 'stretch' || chosen === 'motion' ? chosen : 'none';
+});
 
 export const showsClip = computed(() => time.value.frame >= 0);
 

@@ -78,6 +78,16 @@ test('dragging a slider moves positions and pixels; typing, Shift and double-cli
   await track('mouthPucker').press('Delete');
 });
 
+test('what a newcomer sees first: colors where physics differs from linear', async () => {
+  const first = await startServer(), other = await openPage(browser, first.address);
+  await until(other, 'state.shape.value && !state.shape.value.building && state.rig.value');
+  await settled(other);
+  check((await read(other, 'state.overlay.value')) === 'difference', 'the heat map is on');
+  check((await read(other, 'state.apart.value')) > 0.002, 'there is something to see');
+  await other.close();
+  await first.stop();
+});
+
 test('symmetric pairs move together', async () => {
   await dragSlider('mouthSmile L·R', 0, 0.6);
   near(await weight('mouthSmileLeft'), await weight('mouthSmileRight'), 1e-9, 'both sides');
@@ -541,6 +551,16 @@ test('start screen: each example moves, linear beside physical, and opens in one
   await until(page, 'state.rig.value.sliders.some((s) => s.name === "bend180")');
   await settled(page);
   check(await page.getByText('Drag bend180').isVisible(), 'one sentence says what to try');
+  check((await read(page, 'state.overlay.value')) === 'none', 'the overlay of the scene before is gone');
+});
+
+test('lips that press: contact holds lips apart that cross in the linear view', async () => {
+  await page.getByTestId('open').click();
+  await page.getByTestId('example-lips').click();
+  await until(page, 'state.modelName.value === "force" && state.rig.value.sliders.length === 52');
+  await settled(page);
+  check((await read(page, 'state.shape.value.contacts')) > 0, 'the lips press');
+  check((await read(page, 'state.apart.value')) > 0.001, 'the two views differ by more than a millimeter');
 });
 
 test('modes: a dragged point of the damping curve changes z(t), undo takes it back', async () => {
