@@ -5,23 +5,23 @@ let busyUntil = 0, isBusy = false;
 const unfinished = new Map<Film, number>();
 
 export class Film {
-  private frames: (HTMLCanvasElement | null)[];
+  private frames: (HTMLCanvasElement[] | null)[];
   private drawn = 0;
   private isDrawing = false;
 
-  /** `draw` fills a canvas with one phase. */
-  constructor(readonly length: number, private width: number, private height: number, private draw: (canvas: HTMLCanvasElement, phase: number) => Promise<void>) {
+  /** `draw` fills a canvas with one phase, as seen by one of `views` that always show the same phase. */
+  constructor(readonly length: number, private width: number, private height: number, private draw: (canvas: HTMLCanvasElement, phase: number, view: number) => Promise<void>, private views = 1) {
     this.frames = new Array(length).fill(null);
   }
 
   /** Shows a phase, or until it is drawn the one nearest to it. */
-  show(canvas: HTMLCanvasElement, phase: number) {
+  show(phase: number, ...canvases: HTMLCanvasElement[]) {
     if (!this.frames[phase] && this.isTurn(performance.now())) void this.make(phase);
-    const frame = this.nearest(phase);
-    if (!frame) return;
-    const context = canvas.getContext('2d')!;
-    context.clearRect(0, 0, this.width, this.height);
-    context.drawImage(frame, 0, 0);
+    this.nearest(phase)?.forEach((frame, view) => {
+      const context = canvases[view].getContext('2d')!;
+      context.clearRect(0, 0, this.width, this.height);
+      context.drawImage(frame, 0, 0);
+    });
   }
 
   /** Drawing takes a third of the page's time, and starts with the film that has the fewest phases. */
@@ -38,18 +38,27 @@ export class Film {
   }
 
   private async make(phase: number) {
-    const canvas = document.createElement('canvas'), start = performance.now();
-    canvas.width = this.width;
-    canvas.height = this.height;
+    const start = performance.now();
     isBusy = this.isDrawing = true;
-    await this.draw(canvas, phase).finally(() => (isBusy = this.isDrawing = false));
-    this.frames[phase] = canvas;
+    this.frames[phase] = await this.drawViews(phase).finally(() => (isBusy = this.isDrawing = false));
     const end = performance.now();
     if (this.drawn > 0) busyUntil = end + 2 * (end - start);
     if (++this.drawn === this.length) unfinished.delete(this);
   }
 
-  private nearest(phase: number): HTMLCanvasElement | null {
+  private async drawViews(phase: number) {
+    const canvases: HTMLCanvasElement[] = [];
+    for (let view = 0; view < this.views; view++) {
+      const canvas = document.createElement('canvas');
+      canvas.width = this.width;
+      canvas.height = this.height;
+      await this.draw(canvas, phase, view);
+      canvases.push(canvas);
+    }
+    return canvases;
+  }
+
+  private nearest(phase: number): HTMLCanvasElement[] | null {
     for (let d = 0; d < this.length; d++) {
       const found = this.frames[phase - d] ?? this.frames[phase + d];
       if (found) return found;

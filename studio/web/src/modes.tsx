@@ -156,7 +156,7 @@ function ModePicture({ index, shape, view }: { index: number; shape: Float32Arra
   const isStill = wantsCalm() && !over;
   useEffect(() => {
     const film = new Film(PHASES, 112, 112, (to, k) => view.thumbnail(to, shape, 1 - (2 * k) / (PHASES - 1)));
-    return play((seconds) => film.show(canvas.current!, isStill ? 0 : Math.round((0.5 - 0.5 * Math.cos(seconds * (over ? 6 : 3))) * (PHASES - 1))));
+    return play((seconds) => film.show(isStill ? 0 : Math.round((0.5 - 0.5 * Math.cos(seconds * (over ? 6 : 3))) * (PHASES - 1)), canvas.current!));
   }, [shape, isStill, over, view]);
   const frequency = state.modes.value?.frequency[index];
   const label = `Mode ${index + 1}${frequency === undefined ? '' : `, ${frequency.toFixed(2)} Hz`}`;

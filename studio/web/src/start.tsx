@@ -33,17 +33,14 @@ function Moving({ preview, view, isStill }: { preview: state.Preview; view: View
   const left = useRef<HTMLCanvasElement>(null), right = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     const length = preview.back ? 16 : Math.min(preview.frames, 30);
-    const film = (which: 'linear' | 'physical') =>
-      new Film(length, WIDTH, HEIGHT, (canvas, k) => view.preview(canvas, preview, which, ...phase(preview, k / Math.max(1, length - 1))));
-    const films = [film('linear'), film('physical')];
+    const film = new Film(length, WIDTH, HEIGHT, (canvas, k, which) => view.preview(canvas, preview, which ? 'physical' : 'linear', ...phase(preview, k / Math.max(1, length - 1))), 2);
     const still = Math.round((mostDifferent(preview) / Math.max(1, preview.frames - 1)) * (length - 1));
     return play((seconds) => {
       const turn = seconds / preview.seconds;
       // Back and forth slows down at the ends; a clip starts again.
       const share = preview.back ? 0.5 - 0.5 * Math.cos(Math.PI * turn) : turn % 1;
       const k = isStill ? still : Math.min(length - 1, Math.round(share * (length - 1)));
-      films[0].show(left.current!, k);
-      films[1].show(right.current!, k);
+      film.show(k, left.current!, right.current!);
     });
   }, [preview, view, isStill]);
   return (

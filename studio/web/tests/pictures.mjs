@@ -36,7 +36,7 @@ const scenes = {
   async start() {
     await page.getByTestId('open').click();
     await until(page, 'state.previews.value.size === state.hello.value.examples.length', null, 120000);
-    await page.waitForTimeout(6000);
+    await page.waitForTimeout(1500);
     await picture('start', page.getByRole('dialog'));
     await page.keyboard.press('Escape');
   },
