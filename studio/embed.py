@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-         ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+         ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
 LEFT_OUT = {"node_modules", "dist", "tests"}
 
 

@@ -181,7 +181,8 @@ static int answer(struct lws *wsi, connection *c, unsigned code, const char *typ
         {"cross-origin-opener-policy:", "same-origin"},
         {"content-security-policy:",
          "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-         "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+         "img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; base-uri 'none'; "
+         "form-action 'none'; "
          "frame-ancestors 'none'"},
     };
     if (lws_add_http_common_headers(wsi, code, type, (lws_filepos_t)size, &at, end)) return 1;
