@@ -94,6 +94,7 @@ void messages_welcome(studio_state *s, net_client *client) {
     if (s->clip) net_send(client, s->clip, false);
     send_json(client, time_state(s));
     if (s->shape) net_send(client, s->shape, true);
+    if (s->problem) net_send(client, s->problem, false);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ typedef struct studio_state {
     int frame; /* of the clip, -1: the pose */
     bool playing, loop;
     /* The newest of each, for pages that come later. */
-    net_message *rig, *clip, *shape;
+    net_message *rig, *clip, *shape, *problem;
     bool quiet;
 } studio_state;
 

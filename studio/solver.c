@@ -92,8 +92,10 @@ void solver_refuse(solver *s, int client, const char *message) {
              json_pack("{s:s,s:i,s:s}", "type", "error", "id", 0, "message", message));
 }
 
-static void say_error(solver *s, const char *message) {
-    say_json(s, SOLVER_STATE, 0, json_pack("{s:s,s:s}", "type", "problem", "message", message));
+static void say_error(solver *s, uint64_t revision, const char *message) {
+    say_json(s, SOLVER_PROBLEM, 0,
+             json_pack("{s:s,s:I,s:s}", "type", "problem", "revision", (json_int_t)revision,
+                       "message", message));
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -308,7 +310,7 @@ static void serve_request(solver *s, solver_request *request, const sinew_monito
         if (atomic_exchange(&s->cancel, false))
             say_json(s, SOLVER_STATE, 0, json_pack("{s:s}", "type", "cancelled"));
     } else if (status != SINEW_OK) {
-        say_error(s, error.message);
+        say_error(s, request->revision, error.message);
     } else {
         say_json(
             s, SOLVER_STATE, 0,
@@ -324,7 +326,7 @@ static void serve_drag(solver *s, const drag *d) {
     if (!weights) return;
     sinew_status status = engine_drag(s->engine, d->vertex, d->target, weights, &error);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) {
-        say_error(s, error.message);
+        say_error(s, 0, error.message);
         free(weights);
         return;
     }
@@ -436,7 +438,8 @@ static void *work(void *user) {
             sinew_status status =
                 ended ? SINEW_OK : show_frame(s, frame, current.revision, &monitor, &error);
             end_work(s);
-            if (status != SINEW_OK && status != SINEW_CANCELLED) say_error(s, error.message);
+            if (status != SINEW_OK && status != SINEW_CANCELLED)
+                say_error(s, current.revision, error.message);
             if (status != SINEW_OK || ended) {
                 current.playing = false;
                 atomic_store(&s->cancel, false);

@@ -13,12 +13,13 @@
 #include "project.h"
 
 typedef enum solver_post {
-    SOLVER_RIG,    /* kept for pages that come later */
-    SOLVER_CLIP,   /* kept */
-    SOLVER_FRAME,  /* kept; replaces an older frame that still waits */
-    SOLVER_STATE,  /* progress, errors: sent to all pages now */
-    SOLVER_ANSWER, /* to one page */
-    SOLVER_PATCH   /* slider weights of a drag: text is a patch for the project */
+    SOLVER_RIG,     /* kept for pages that come later */
+    SOLVER_CLIP,    /* kept */
+    SOLVER_FRAME,   /* kept; replaces an older frame that still waits */
+    SOLVER_PROBLEM, /* why there is no frame: kept until there is one */
+    SOLVER_STATE,   /* progress and the like: sent to all pages now */
+    SOLVER_ANSWER,  /* to one page */
+    SOLVER_PATCH    /* slider weights of a drag: text is a patch for the project */
 } solver_post;
 
 typedef struct solver_handler {

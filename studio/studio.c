@@ -62,7 +62,7 @@ static void post(void *user, solver_post kind, net_message *message, int client)
 
 static void keep(net_message **slot, net_message *message) {
     net_message_release(*slot);
-    *slot = net_message_keep(message);
+    *slot = message ? net_message_keep(message) : NULL;
 }
 
 static void deliver(studio *s, posted *p) {
@@ -80,7 +80,12 @@ static void deliver(studio *s, posted *p) {
         break;
     case SOLVER_FRAME:
         keep(&state->shape, p->message);
+        keep(&state->problem, NULL);
         net_broadcast(state->net, p->message, true);
+        break;
+    case SOLVER_PROBLEM:
+        keep(&state->problem, p->message);
+        net_broadcast(state->net, p->message, false);
         break;
     case SOLVER_STATE:
         if (size == 18 && !memcmp(text, "{\"type\":\"stopped\"}", 18))
@@ -192,6 +197,7 @@ sinew_status studio_run(const studio_options *options, const sinew_monitor *moni
     net_message_release(s.state.rig);
     net_message_release(s.state.clip);
     net_message_release(s.state.shape);
+    net_message_release(s.state.problem);
     pthread_mutex_destroy(&s.lock);
     return status;
 }
