@@ -16,8 +16,8 @@ sinew_status examples_document(const char *name, int vertices, const char *files
 const char *examples_slider(const char *name);
 /* A scene that shows a built-in rig with its clip. */
 sinew_status examples_sample(const char *sample, json_t **document, sinew_error *error);
-/* The model that the studio starts with: springs that are pulled to the blend strongly enough that
- * a hand on the cheek does not carry the head along. */
+/* What the studio starts with: springs that are pulled to the blend strongly enough that a hand on
+ * the cheek does not carry the head along, and colors where they differ from the blend. */
 void examples_use_spring(json_t *document);
 
 #endif

@@ -446,9 +446,8 @@ static sinew_status start_scene(project *p, const char *path, bool is_scene, sin
     json_t *document =
         path ? json_pack("{s:i,s:{s:[s]}}", "sinew", 1, "rig", "files",
                          strrchr(path, '/') ? strrchr(path, '/') + 1 : path)
-             : json_pack("{s:i,s:{s:s},s:{s:f,s:f,s:f},s:{s:s}}", "sinew", 1, "rig", "sample",
-                         "face", "weights", "jawOpen", 0.35, "mouthSmileLeft", 0.6,
-                         "mouthSmileRight", 0.6, "studio", "overlay", "difference");
+             : json_pack("{s:i,s:{s:s},s:{s:f,s:f,s:f}}", "sinew", 1, "rig", "sample", "face",
+                         "weights", "jawOpen", 0.35, "mouthSmileLeft", 0.6, "mouthSmileRight", 0.6);
     examples_use_spring(document);
     status = replace_document(p, document, error);
     json_decref(document);

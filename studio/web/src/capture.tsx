@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { Crosshair, Layers2, LineChart, PanelLeft, Trash2 } from 'lucide-preact';
 import { IconButton } from './controls';
 import { seek, send } from './link';
-import { drawPlayhead, usePlot } from './plot';
+import { drawPlayhead, ticksIn, usePlot } from './plot';
 import * as state from './state';
 
 const PALETTE = ['#e8825a', '#6aa3dc', '#6fbf8b', '#e3b34c', '#b58ad6', '#5cc1c1'];
@@ -43,7 +43,7 @@ function Errors() {
     return {
       key: solves.map((solve) => solve.name).join(),
       options: {
-        axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 64, values: (_u, ticks) => ticks.map((t) => `${Number(t.toPrecision(3))} ${unit.name}`) }],
+        axes: [{ values: ticksIn('s') }, { size: 64, space: 16, values: ticksIn(unit.name) }],
         series: [{}, ...solves.map((solve, i) => ({ label: solve.name, stroke: PALETTE[i % PALETTE.length], width: 1.5 }))],
         hooks: { draw: [drawPlayhead] },
       },
@@ -77,7 +77,7 @@ export function CaptureBench() {
   const chosen = state.selectedMarker.value, isBusy = state.solving.value.length > 0;
   return (
     <div class="curves bench" data-testid="bench">
-      <div class="benchside">
+      <div class={`benchside ${doubtful.length || state.solves.value.length ? '' : 'bare'}`}>
         <p class="note">
           {take ? `${take.names.length} markers${doubtful.length ? `, ${doubtful.length} in doubt` : ''}.` : 'The markers appear when the take is solved.'}{' '}
           {chosen >= 0 && take ? <b data-testid="chosen-marker">Click the face to move {take.names[chosen]}.</b> : state.tool.value === 'map' && 'Click a marker, then where it belongs on the face.'}
@@ -113,9 +113,9 @@ export function CaptureBench() {
       <div class="benchplot">
         <Errors />
         {!state.solves.value.length && (
-          <p class="hint">{isBusy
+          <p class="hint"><span>{isBusy
             ? `Solving the take by ${state.solving.value.join(', ')}…`
-            : <>Press <b>Four ways</b> to solve the take by {WAYS.map((w) => w.name).join(', ')} and compare their errors; <b>Error curve</b> adds the solve on the screen. Each solve in the list can be shown in the left view.</>}</p>
+            : <>Press <b>Four ways</b> to solve the take by {WAYS.map((w) => w.name).join(', ')} and compare their errors; <b>Error curve</b> adds the solve on the screen. Each solve in the list can be shown in the left view.</>}</span></p>
         )}
       </div>
     </div>

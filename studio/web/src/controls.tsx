@@ -38,26 +38,33 @@ export function IconButton(props: {
   );
 }
 
-export function Segmented<T extends string>(props: {
+/**
+ * Buttons of which one is chosen. The group is one stop of the Tab key; arrows go from button to button, and Space or Enter chooses:
+ * choosing at every step would build a model that nobody wants.
+ */
+export function Choices<T extends string>(props: {
   label: string;
+  class?: string;
+  option?: string;
   value: T;
-  options: { value: T; label: string; hint?: string }[];
+  options: { value: T; label: ComponentChildren; hint: string }[];
   onChange: (value: T) => void;
 }) {
+  const { options, value } = props;
+  const chosen = Math.max(0, options.findIndex((option) => option.value === value));
+  const onKey = (event: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!by || event.shiftKey) return;
+    const buttons = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('[role=radio]')];
+    buttons[(buttons.indexOf(event.target as HTMLElement) + by + buttons.length) % buttons.length].focus();
+    event.preventDefault();
+    event.stopPropagation();
+  };
   return (
-    <div class="segmented" role="radiogroup" aria-label={props.label}>
-      {props.options.map((option) => (
-        <button
-          type="button"
-          role="radio"
-          key={option.value}
-          aria-checked={option.value === props.value}
-          title={option.hint ?? option.label}
-          data-testid={`${props.label.toLowerCase()}-${option.value}`}
-          onClick={() => props.onChange(option.value)}
-        >
-          {option.label}
-        </button>
+    <div class={props.class} role="radiogroup" aria-label={props.label} onKeyDown={onKey}>
+      {options.map((option, i) => (
+        <button type="button" role="radio" key={option.value} class={props.option} tabIndex={i === chosen ? 0 : -1} aria-checked={option.value === value}
+          title={option.hint} data-testid={`${props.label.toLowerCase()}-${option.value}`} onClick={() => props.onChange(option.value)}>{option.label}</button>
       ))}
     </div>
   );
@@ -107,7 +114,9 @@ export function Scrub(props: ScrubProps) {
     return Number((Math.round(bounded / step) * step).toPrecision(6));
   };
   const changed = Math.abs(value - rest) > 1e-9;
-  const text = typing ?? format(value, props.digits ?? (maximum - minimum > 20 ? 1 : 2));
+  // Weights of a solve are hardly ever quite 0.
+  const isNothing = !log && rest === 0 && Math.abs(value) < 5e-4 * (maximum - minimum);
+  const text = typing ?? (isNothing ? '0' : format(value, props.digits ?? (maximum - minimum > 20 ? 1 : 2)));
 
   const move = (event: PointerEvent, first: boolean) => {
     const width = track.current!.clientWidth;

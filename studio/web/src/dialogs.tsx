@@ -40,6 +40,13 @@ function Help() {
   );
 }
 
+const CLIP_FORMATS = [
+  ['glb', 'GLB', 'Blender, Unity, Unreal'],
+  ['usda', 'USD', 'Houdini, Omniverse'],
+  ['pc2', 'PC2', 'Blender, 3ds Max'],
+  ['mdd', 'MDD', 'Maya and others'],
+];
+
 function Export({ view }: { view: View }) {
   const clip = state.clip.value.frames > 1;
   const ask = (what: string, format: string) => {
@@ -47,32 +54,33 @@ function Export({ view }: { view: View }) {
     state.tell('Computing the export…');
     close();
   };
+  const choice = (testid: string, name: string, what: string, hint: string, run: () => void, disabled = false) => (
+    <button type="button" key={testid} title={hint} disabled={disabled} data-testid={testid} onClick={run}><b>{name}</b><span>{what}</span></button>
+  );
   return (
     <Dialog title="Export">
       <h2>The clip{clip ? `, ${state.clip.value.frames} frames` : ''}</h2>
-      <div class="buttons">
-        {[['glb', 'GLB', 'Animated, for Blender, Unity, Unreal'], ['pc2', 'PC2', 'Point cache, Blender and Max'], ['mdd', 'MDD', 'Point cache, Maya and others'], ['usda', 'USD', 'USD with time samples']].map(([f, name, hint]) => (
-          <button type="button" key={f} title={hint} disabled={!clip} data-testid={`export-clip-${f}`} onClick={() => ask('clip', f)}>{name}</button>
-        ))}
-        <button type="button" disabled={!clip} title="Slider weights, CSV" data-testid="export-curves" onClick={() => ask('curves', 'csv')}>Curves (CSV)</button>
-      </div>
       {!clip && (
         <p class="note">There is no clip yet. <button type="button" class="link strong underline" title="Set keys at 0, 1 and 2 s" data-testid="make-clip" onClick={setKey}>Make one of two seconds</button> that moves from rest to this pose and back, or drop a clip on the page.</p>
       )}
+      <div class="exports">
+        {CLIP_FORMATS.map(([f, name, what]) => choice(`export-clip-${f}`, name, what, `The physical shape of each frame as ${name}`, () => ask('clip', f), !clip))}
+        {choice('export-curves', 'Curves (CSV)', 'Slider weights over time', 'The weights of all sliders in each frame, after locks', () => ask('curves', 'csv'), !clip)}
+      </div>
       <h2>This pose</h2>
-      <div class="buttons">
-        <button type="button" title="Mesh of the physical shape" data-testid="export-shape-obj" onClick={() => ask('shape', 'obj')}>Mesh (OBJ)</button>
-        <button type="button" title="Picture of the views as shown" data-testid="export-picture" onClick={async () => { download('picture.png', await view.picture()); close(); }}>Picture (PNG)</button>
-        <button type="button" title="Video of one rotation around the shape (WebM)" data-testid="export-turntable" onClick={async () => {
+      <div class="exports">
+        {choice('export-shape-obj', 'Mesh (OBJ)', 'The physical shape', 'The mesh of the shape in the right view', () => ask('shape', 'obj'))}
+        {choice('export-picture', 'Picture (PNG)', 'The views as shown', 'The views as they are shown, without panels', async () => { download('picture.png', await view.picture()); close(); })}
+        {choice('export-turntable', 'Turntable (WebM)', 'One rotation, 4 s', 'A video of one rotation around the shape', async () => {
           close();
           state.tell('Recording the turntable…');
           await view.turntable().then((blob) => download('turntable.webm', blob), (error: Error) => state.tell(error.message, 'error'));
-        }}>Turntable (WebM)</button>
+        })}
       </div>
       <h2>The scene</h2>
-      <div class="buttons">
-        <button type="button" title="Everything in one JSON file: sinew run SCENE" data-testid="export-scene" onClick={() => { download('scene.json', JSON.stringify(state.scene.value, null, 2)); close(); }}>Scene (JSON)</button>
-        <button type="button" title="Write the scene file of this project (Ctrl+S)" onClick={() => { send({ type: 'save' }); close(); }}>Save in the project</button>
+      <div class="exports">
+        {choice('export-scene', 'Scene (JSON)', 'For sinew run', 'Everything in one file that sinew run computes', () => { download('scene.json', JSON.stringify(state.scene.value, null, 2)); close(); })}
+        {choice('export-save', 'Save in the project', 'Ctrl S', 'Write the scene file of this project', () => { send({ type: 'save' }); close(); })}
       </div>
     </Dialog>
   );
@@ -106,8 +114,8 @@ function Matrix() {
   const n = data.targets.length;
   const select = (i: number, j: number) => {
     const names = [data.sliders[i], data.sliders[j]].filter((s): s is string => !!s);
-    state.selectedSliders.value = [...new Set(names)];
     close();
+    state.selectedSliders.value = [...new Set(names)];
     state.tell(`Selected ${names.join(' and ')}`);
   };
   const cell = (event: MouseEvent) => {
@@ -117,14 +125,18 @@ function Matrix() {
   return (
     <Dialog title="Which sliders disturb which" wide>
       <div class="matrix">
-        <canvas ref={ref} width={n * CELL} height={n * CELL} role="img" aria-label="Interference matrix"
-          onMouseMove={(event) => {
-            const [i, j] = cell(event);
-            if (i >= 0 && j >= 0 && i < n && j < n) setOver(`${data.targets[j]} moves ${data.targets[i]} by ${Math.round(100 * data.disturbance[i * n + j])} %`);
-          }}
-          onClick={(event) => select(...(cell(event) as [number, number]))} />
+        <figure>
+          <canvas ref={ref} width={n * CELL} height={n * CELL} role="img" aria-label="Interference matrix"
+            onMouseMove={(event) => {
+              const [i, j] = cell(event);
+              if (i >= 0 && j >= 0 && i < n && j < n) setOver(i === j ? data.targets[i] : `${data.targets[j]} disturbs ${data.targets[i]} by ${Math.round(100 * data.disturbance[i * n + j])} %`);
+            }}
+            onMouseLeave={() => setOver('')}
+            onClick={(event) => select(...(cell(event) as [number, number]))} />
+          <figcaption><span>0 %</span><i /><span>100 % and more</span></figcaption>
+        </figure>
         <div>
-          <p class="note">{over || 'Each cell shows how much the column disturbs the row: at 100 %, the column moves the vertices as much as the row itself. Click a cell to select the two sliders.'}</p>
+          <p class="note matrixhint">{over || 'Each cell shows how much the column disturbs the row: at 100 %, the column moves the vertices as much as the row itself. Click a cell to select the two sliders.'}</p>
           <h2>Worst pairs</h2>
           <ol class="pairs">
             {[...data.worst].sort((a, b) => b.disturbance - a.disturbance).slice(0, 12).map((pair) => (

@@ -2,8 +2,11 @@
 import * as THREE from 'three';
 import type { Rig } from './state';
 
-/** Frames the neutral (or `shapes`, one after the other), faces from a little to the side; `aim` names a region to frame instead. */
-export function frameRig(camera: THREE.PerspectiveCamera, rig: Rig, aim: string | undefined, aspect: number, shapes = rig.neutral) {
+/**
+ * Frames the neutral (or `shapes`, one after the other), faces from a little to the side; `aim` names a region to frame instead.
+ * `room` is the fraction of the height that the shape may fill.
+ */
+export function frameRig(camera: THREE.PerspectiveCamera, rig: Rig, aim: string | undefined, aspect: number, shapes = rig.neutral, room = 1) {
   const box = new THREE.Box3().setFromArray(shapes as unknown as number[]);
   const region = rig.regions.find((r) => r.name === aim);
   if (region) {
@@ -19,7 +22,7 @@ export function frameRig(camera: THREE.PerspectiveCamera, rig: Rig, aim: string 
   const elevation = isLong ? 0.32 : 0.1;
   const fov = (camera.fov * Math.PI) / 360;
   const across = 0.5 * (size.x * Math.cos(azimuth) + size.z * Math.sin(azimuth)) * 1.12;
-  const tall = 0.5 * (size.y + (isLong ? size.z * 0.4 : 0)) * 1.16;
+  const tall = (0.5 * (size.y + (isLong ? size.z * 0.4 : 0)) * (room < 1 ? 1.06 : 1.16)) / room;
   const distance = 0.5 * Math.min(size.x, size.z) + Math.max(across / (Math.tan(fov) * aspect), tall / Math.tan(fov));
   camera.position.set(
     center.x + distance * Math.sin(azimuth) * Math.cos(elevation),

@@ -12,6 +12,8 @@ const waiting: { revision: number; sent: number }[] = [];
 /** Solves of a take that are kept for comparison. */
 export const MOST_SOLVES = 6;
 const samples: { shape: number; picture: number }[] = [];
+/** Of the scene that could not be shown: older frames, which may come later, do not answer it. */
+let problemRevision = 0;
 /** Comes just before the frames of its preview. */
 let previewRig: state.Rig | null = null;
 let afterFrame: ((drawn: () => void, seen: () => void) => void) | null = null;
@@ -166,6 +168,7 @@ function onBinary(buffer: ArrayBuffer) {
     });
   } else if (header.type === 'frame') {
     const figures = header as unknown as state.Figures;
+    if (!figures.building && figures.revision >= problemRevision) state.problem.value = null;
     if (newest) overtaken++;
     newest = { shape: { ...figures, positions: arrays.positions as Float32Array, linear: arrays.linear as Float32Array }, arrived: performance.now() };
   } else if (header.type === 'interference') {
@@ -223,7 +226,6 @@ export function showNewest() {
   newest = null;
   for (; overtaken > 0; overtaken--) send({ type: 'shown' });
   batch(() => {
-    state.problem.value = null;
     state.shape.value = shape;
     if (shape.frame >= 0) {
       state.playhead.value = shape.frame;
@@ -268,7 +270,7 @@ export function download(name: string, data: Uint8Array | string | Blob) {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-  state.tell(`Saved ${name}`);
+  state.tell(`Saved ${name}`, 'done');
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -320,7 +322,9 @@ function onText(message: any) {
     case 'problem':
       batch(() => {
         state.progress.value = null;
-        state.problem.value = message.message;
+        problemRevision = message.revision;
+        // Dropped files lie in the project; where that is does not help to understand the message.
+        state.problem.value = message.message.replace(/[^\s:'"]*\.studio\/files\//g, '');
       });
       break;
     case 'warning':
@@ -335,7 +339,7 @@ function onText(message: any) {
       });
       break;
     case 'saved':
-      state.tell(`Saved ${message.path}`);
+      state.tell(`Saved ${message.path}`, 'done');
       break;
   }
 }

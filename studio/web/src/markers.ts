@@ -6,7 +6,7 @@ import type { Rig, Take } from './state';
 const SEEN = new THREE.Color(0xe8825a), DOUBT = new THREE.Color(0xf2d14b), CHOSEN = new THREE.Color(0xffffff);
 
 /** A round dot with a dark rim, which shows on any skin. */
-function dot(): THREE.Texture {
+export function dot(): THREE.Texture {
   const size = 32, pixels = new Uint8Array(4 * size * size);
   for (let i = 0; i < size * size; i++) {
     const radius = Math.hypot((i % size) - 15.5, Math.floor(i / size) - 15.5);

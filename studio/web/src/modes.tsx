@@ -3,10 +3,9 @@
 import { effect, signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { format } from './controls';
 import { Film, play, wantsCalm } from './film';
 import { newGesture, patch, send } from './link';
-import { drawPlayhead, usePlot } from './plot';
+import { drawPlayhead, ticksIn, usePlot } from './plot';
 import * as state from './state';
 import type { View } from './view';
 
@@ -38,9 +37,9 @@ function CurvesOverModes() {
       return {
         key: `${count}`,
         options: {
-          padding: [32, 12, 0, 0],
+          padding: [32, null, null, null],
           scales: { x: { range: [0, count - 1] }, y: { range: [-1.1, 1.1] } },
-          axes: [{ values: (_u, ticks) => ticks.map((t) => String(t)) }, {}],
+          axes: [{ values: ticksIn() }, { size: 32, space: 16, values: ticksIn() }],
           series: [{}, ...CURVES.map((c) => ({ label: c.label, stroke: c.color, width: 1.75, spanGaps: true, points: { show: true, size: 8 } }))],
         },
         data: data as unknown as uPlot.AlignedData,
@@ -119,8 +118,8 @@ function Motion() {
       return {
         key: 'z',
         options: {
-          padding: [32, 12, 0, 0],
-          axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 48, values: (_u, ticks) => ticks.map((t) => format(t)) }],
+          padding: [32, null, null, null],
+          axes: [{ values: ticksIn('s') }, { size: 56, space: 16, values: ticksIn() }],
           series: [{}, { label: 'z', stroke: '#6fbf8b', width: 1.75 }],
           hooks: { draw: [drawPlayhead] },
         },
@@ -135,7 +134,7 @@ function Motion() {
     <figure class="modeplot">
       <figcaption>
         <label title="z(t): weight of one mode over the clip. The slowest is mode 1">
-          <i style={{ background: '#6fbf8b' }} />z(t) · mode{' '}
+          <i style={{ background: '#6fbf8b' }} />z(t), mode{' '}
           <input type="number" min={1} max={modes?.frequency.length ?? 1} value={mode + 1} data-testid="mode-number"
             onInput={(event) => (chosen.value = Math.max(0, Number(event.currentTarget.value) - 1 || 0))} />
         </label>

@@ -30,6 +30,7 @@ export class ObstacleStage {
   private makeGizmo(): TransformControls {
     const gizmo = new TransformControls(this.camera, this.host);
     gizmo.setSize(0.75);
+    gizmo.setColors(0xd9544d, 0x5f9e3f, 0x3f76d0, 0xe8825a);
     gizmo.addEventListener('change', () => this.changed());
     gizmo.addEventListener('dragging-changed', (event) => {
       this.held(!!event.value);

@@ -5,7 +5,7 @@ import { meshes, type Obstacle } from './state';
 
 const material = (selected: boolean) =>
   new THREE.MeshStandardMaterial({
-    color: selected ? 0xdf8a66 : 0x8d98a6, roughness: 0.45, transparent: true, opacity: selected ? 0.72 : 0.62,
+    color: selected ? 0xe8825a : 0x8d98a6, roughness: 0.55, transparent: true, opacity: selected ? 0.72 : 0.62,
     side: THREE.DoubleSide, depthWrite: false,
   });
 

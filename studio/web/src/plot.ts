@@ -6,6 +6,18 @@ import * as state from './state';
 
 export const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+/** Room for half of the last label of the time axis. */
+const RIGHT = 24;
+
+/** Labels of an axis: as many digits as its steps need. */
+export const ticksIn = (unit = '') => (_plot: uPlot, ticks: number[], _axis: number, _space: number, step: number) => {
+  // Steps are 1, 2, 2.5 or 5 times a power of ten.
+  let digits = 0;
+  while (digits < 12 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits++;
+  const text = (x: number) => (digits > 4 && x ? x.toExponential(Math.max(0, digits - Math.ceil(-Math.log10(Math.abs(x))))) : x.toFixed(digits).replace(/^-(0(\.0*)?)$/, '$1'));
+  return ticks.map((x) => `${text(x)}${unit && ` ${unit}`}`);
+};
+
 /** A hook that draws the playhead over a plot whose x axis is time in seconds. */
 export function drawPlayhead(u: uPlot) {
   const { start, rate } = state.clip.peek();
@@ -40,12 +52,13 @@ export function usePlot(make: () => PlotContent | null, redraw: Signal<unknown> 
       plot = null;
       if (!made) return;
       key = made.key;
-      const axis = { stroke: css('--dim'), grid: { stroke: css('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
+      const axis = { stroke: css('--dim'), grid: { stroke: css('--line'), width: 1 }, ticks: { show: false }, font: `11px ${css('--font')}` };
       plot = new uPlot(
         {
-          width: element.clientWidth, height: element.clientHeight, legend: { show: false }, padding: [22, 12, 0, 0],
+          width: element.clientWidth, height: element.clientHeight, legend: { show: false },
           cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
           ...made.options,
+          padding: [made.options.padding?.[0] ?? 22, RIGHT, 0, 0],
           scales: { x: { time: false }, ...made.options.scales },
           axes: [{ ...axis, size: 24, ...made.options.axes?.[0] }, { ...axis, size: 40, ...made.options.axes?.[1] }],
           series: made.options.series ?? [{}],
@@ -68,6 +81,7 @@ export function usePlot(make: () => PlotContent | null, redraw: Signal<unknown> 
         plot?.redraw(false);
       }),
     ];
+    void document.fonts.ready.then(() => element.isConnected && build(true)); // a canvas does not wait for fonts
     const observer = new ResizeObserver(() => build(true));
     observer.observe(element);
     return () => {

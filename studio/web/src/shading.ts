@@ -12,7 +12,7 @@ interface Look {
 function lookOf(name: string, isFace: boolean): Look {
   const has = (...words: string[]) => words.some((w) => name.toLowerCase().includes(w));
   const look = (hex: number, gloss = 0, eye = false) => ({ color: new THREE.Color(hex), gloss, eye });
-  if (has('hair', 'eyebrow', 'lash')) return look(0x2e211b, 0.1);
+  if (has('hair', 'eyebrow', 'lash')) return look(0x43302a, 0.1);
   if (has('sclera', 'iris', 'cornea')) return look(0xe9e4de, 1, true);
   if (has('eye') && !has('brow', 'lid', 'socket')) return look(0xe9e4de, 1, true);
   if (has('teeth', 'tooth')) return look(0xe6ddc8, 0.8);
@@ -83,8 +83,8 @@ function tintRegions({ regions, vertices, triangles }: Rig, color: Float32Array)
 
 const heatStops = HEAT_STOPS.map((s) => `vec3(${s.map((x) => x.toFixed(3)).join(',')})`);
 const VARYINGS = 'varying vec4 vGaze; varying float vHeat; varying float vShade; varying float vMark;';
-const ATTRIBUTES = 'attribute vec4 gaze; attribute float heat; attribute float shade; attribute float mark;';
-const PASS_ON = 'vGaze = gaze; vHeat = heat; vShade = shade; vMark = mark;';
+const ATTRIBUTES = 'uniform float heatScale; attribute vec4 gaze; attribute float heat; attribute float shade; attribute float mark;';
+const PASS_ON = 'vGaze = gaze; vHeat = heat * heatScale; vShade = shade; vMark = mark;';
 const COLORS = `uniform float heatOn;
 vec3 heatColor(float t) {
   vec3 s[6] = vec3[6](${heatStops.join(',')});
@@ -117,20 +117,24 @@ export interface SurfaceMaterials {
   /** Lit at the vertices: an order of magnitude cheaper where there is no GPU. */
   draft: THREE.ShaderMaterial;
   heatOn: { value: number };
+  /** Turns the heat of a vertex into a fraction of the hottest color. */
+  heatScale: { value: number };
 }
 
 const side = { side: THREE.DoubleSide, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
 
 /** Skin, eyes drawn by angle, and an optional heat map per vertex. */
 export function surfaceMaterials(): SurfaceMaterials {
-  const heatOn = { value: 0 };
-  return { full: fullMaterial(heatOn), draft: draftMaterial(heatOn), heatOn };
+  const uniforms = { heatOn: { value: 0 }, heatScale: { value: 1 } };
+  return { full: fullMaterial(uniforms), draft: draftMaterial(uniforms), ...uniforms };
 }
 
-function fullMaterial(heatOn: { value: number }) {
+type HeatUniforms = Pick<SurfaceMaterials, 'heatOn' | 'heatScale'>;
+
+function fullMaterial(uniforms: HeatUniforms) {
   const material = new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 0.58, metalness: 0, ...side });
   material.onBeforeCompile = (shader) => {
-    shader.uniforms.heatOn = heatOn;
+    Object.assign(shader.uniforms, uniforms);
     shader.vertexShader = shader.vertexShader
       .replace('#include <common>', `#include <common>\n${ATTRIBUTES} ${VARYINGS}`)
       .replace('#include <begin_vertex>', `#include <begin_vertex>\n${PASS_ON}`);
@@ -179,11 +183,11 @@ export function ghostMaterial() {
 }
 
 /** The same lamps and walls as the full material, summed up per vertex. */
-function draftMaterial(heatOn: { value: number }) {
+function draftMaterial(uniforms: HeatUniforms) {
   return new THREE.ShaderMaterial({
     ...side,
     vertexColors: true,
-    uniforms: { heatOn },
+    uniforms,
     vertexShader: `${ATTRIBUTES} ${VARYINGS} varying vec3 vLight; varying vec3 vBase; varying float vGlint; varying float vFacing;
 void main() {
   ${PASS_ON}

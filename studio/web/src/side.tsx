@@ -1,7 +1,7 @@
 // The right panel: parameters of the model, obstacles, locks, overlay, history.
 import { Box, Boxes, Circle, Cylinder, Eye, EyeOff, Grid3x3, Pill, Square, Trash2, Undo2, Redo2, Move3d, Rotate3d } from 'lucide-preact';
 import { useRef } from 'preact/hooks';
-import { format, IconButton, Scrub, Section } from './controls';
+import { Choices, format, IconButton, Scrub, Section } from './controls';
 import { newGesture, patch, redo, send, sendFiles, setMembers, undo } from './link';
 import { moveObstacle, newObstacle } from './obstacle_edits';
 import type { Operation } from './patch';
@@ -236,10 +236,23 @@ function Obstacles() {
 
 // ---- locks -------------------------------------------------------------------------------------
 
+/** As a multiple of the default, which depends on the locks. A scene may also have the number itself. */
+function LockStrength() {
+  const { alpha, strength } = (state.member.attenuation.value ?? {}) as { alpha?: number; strength?: number };
+  const isAbsolute = alpha !== undefined && strength === undefined;
+  return (
+    <Scrub label="Strength α" value={isAbsolute ? alpha : (strength ?? 1)} rest={1} minimum={0.01} maximum={100} hardMinimum={0} hardMaximum={1e9} logarithmic unit={isAbsolute ? undefined : '×'}
+      hint={`How strongly the locks hold against the rest of the edit${isAbsolute ? '' : ', as a multiple of the default'}; 0 lets everything move`}
+      onInput={(next, first) => {
+        if (first) gesture = newGesture('strength');
+        setMembers('attenuation', { alpha: undefined, strength: next === 1 ? undefined : next }, `Lock strength ${format(next)}`, gesture);
+      }} />
+  );
+}
+
 function Locks() {
   const locks = state.member.locks.value ?? [];
   const regions = state.rig.value?.regions ?? [];
-  const alpha = state.member.attenuation.value?.alpha;
   const free = regions.filter((region) => !locks.some((lock) => lock.select === `region:${region.name}`));
   if (!state.rig.value) return null;
   return (
@@ -285,13 +298,7 @@ function Locks() {
           </span>
         </div>
       ))}
-      {locks.length > 0 && (
-        <Scrub label="Strength α" value={typeof alpha === 'number' ? alpha : 1} rest={1} minimum={0} maximum={10} hardMinimum={0} hardMaximum={1e9} hint="α: how strongly locks hold against the rest of the edit; 0 lets everything move"
-          onInput={(next, first) => {
-            if (first) gesture = newGesture('alpha');
-            setMembers('attenuation', { alpha: next }, `Lock strength ${format(next)}`, gesture);
-          }} />
-      )}
+      {locks.length > 0 && <LockStrength />}
       {free.length > 0 && (
         <label class="row choice" title="Keep a region of the rig still while sliders move">
           <span class="name">Lock a region</span>
@@ -328,20 +335,17 @@ function Pins() {
   );
 }
 
-const OVERLAYS: { value: state.Overlay; label: string; hint: string }[] = [
-  { value: 'none', label: 'None', hint: 'Skin' },
-  { value: 'difference', label: 'vs', hint: 'Distance from the shape in the left view: the linear blend, or another solve' },
-  { value: 'stretch', label: 'Stretch', hint: 'Largest relative length change of the edges at a vertex' },
-  { value: 'motion', label: 'Motion', hint: 'How far each vertex has moved from rest' },
-];
-
 function Overlays() {
+  const options: { value: state.Overlay; label: string; hint: string }[] = [
+    { value: 'none', label: 'None', hint: 'Skin (H: next overlay)' },
+    { value: 'difference', label: `vs ${state.leftInText.value}`, hint: 'Distance from the shape in the left view: the linear blend, or another solve' },
+    { value: 'stretch', label: 'Stretch', hint: 'Largest relative length change of the edges at a vertex' },
+    { value: 'motion', label: 'Motion', hint: 'How far each vertex has moved from rest' },
+  ];
   return (
     <Section title="Overlay">
-      <div class="chips" role="radiogroup" aria-label="Overlay">
-        {OVERLAYS.map((o) => (
-          <button type="button" role="radio" key={o.value} class="chip" aria-checked={state.overlay.value === o.value} title={o.hint} data-testid={`overlay-${o.value}`} onClick={() => (state.overlay.value = o.value)}>{o.value === 'difference' ? `vs ${state.leftInText.value}` : o.label}</button>
-        ))}
+      <div class="chips">
+        <Choices class="chips" option="chip" label="Overlay" value={state.overlay.value} options={options} onChange={(mode) => (state.overlay.value = mode)} />
         <button type="button" class="chip" aria-pressed={state.wireframe.value} title="Edges of the polygons (W)" onClick={() => (state.wireframe.value = !state.wireframe.value)}>Wireframe</button>
       </div>
     </Section>

@@ -104,16 +104,19 @@ function ResetGroup({ group, rows }: { group: string; rows: Row[] }) {
   return <button type="button" class="link" title={`Set the sliders of ${group} to rest`} onClick={() => resetAll(sliders.map((s) => s.name), `Reset ${group}`)}>reset</button>;
 }
 
-/** An example names the slider to drag: it is brought into view. */
-function useExampleSlider() {
-  const named = useComputed(() => rig.value?.sliders.find((slider) => example.value?.hint.split(/\W+/).includes(slider.name))?.name);
-  useEffect(() => {
-    if (named.value) document.querySelector(`[data-testid="slider-${CSS.escape(named.value)}"]`)?.scrollIntoView({ block: 'center' });
-  }, [named.value]);
+/** An example names the slider to drag, and the matrix selects two: they are brought into view, unless they are there. */
+function useNamedSlider() {
+  const ofExample = useComputed(() => rig.value?.sliders.find((slider) => example.value?.hint.split(/\W+/).includes(slider.name))?.name);
+  const show = (name: string | undefined) => {
+    const row = [...groups.peek().values()].flat().find(({ sliders }) => sliders.some((slider) => slider.name === name));
+    if (row) document.querySelector(`[data-testid="slider-${CSS.escape(row.label)}"]`)?.scrollIntoView({ block: 'nearest' });
+  };
+  useEffect(() => show(ofExample.value), [ofExample.value]);
+  useEffect(() => show(selectedSliders.value[0]), [selectedSliders.value]);
 }
 
 export function Sliders() {
-  useExampleSlider();
+  useNamedSlider();
   const count = rig.value?.sliders.length ?? 0;
   return (
     <aside class="left" aria-label="Sliders">

@@ -112,7 +112,7 @@ export type Overlay = 'none' | 'difference' | 'motion' | 'stretch';
 export interface Toast {
   id: number;
   text: string;
-  kind: 'error' | 'note';
+  kind: 'error' | 'note' | 'done';
 }
 
 export const connection = signal<'connecting' | 'open' | 'lost'>('connecting');
@@ -244,6 +244,16 @@ export const example = computed(() =>
   hello.value?.examples.find((e) => e.name === member.studio.value?.example),
 );
 
+/** The hint over the view: of an example, or for who has changed nothing yet. */
+export const coach = computed<'example' | 'first' | null>(() => {
+  if (!rig.value || member.studio.value?.hint === false) return null;
+  if (example.value) return 'example';
+  return history.value.undo.length || history.value.redo.length ? null : 'first';
+});
+
+/** Something moves over time; without it, the timeline is a line of text. */
+export const hasClip = computed(() => !!(member.curves.value || member.markers.value || member.keys.value));
+
 /** A scene may open with an overlay; it stays until another scene, or a person, chooses another. */
 const overlayOfScene = computed(() => member.studio.value?.overlay);
 effect(() => {
@@ -301,12 +311,17 @@ export const modelLabel = computed(() => {
 });
 /** Millimeters where the rig is in meters; larger rigs are in units of their own. */
 export const lengthUnit = computed(() => ((rig.value?.diagonal ?? 1) < 3 ? { name: 'mm', scale: 1000 } : { name: 'units', scale: 1 }));
+/** Fraction of the diagonal below which a distance cannot be seen, and means little in float32. */
+export const LEAST_SEEN = 1e-5;
+export const isTiny = (length: number) => length < LEAST_SEEN * (rig.value?.diagonal ?? 1);
 export const lengthText = (x: number) => `${Number((x * lengthUnit.value.scale).toPrecision(2))} ${lengthUnit.value.name}`;
 
 let toastNumber = 0;
 export function tell(text: string, kind: Toast['kind'] = 'note') {
   const id = ++toastNumber;
-  toasts.value = [...toasts.value.filter((t) => t.text !== text), { id, text, kind }].slice(-4);
+  // What went wrong replaces what was announced.
+  const kept = toasts.value.filter((t) => t.text !== text && (kind !== 'error' || t.kind === 'error'));
+  toasts.value = [...kept, { id, text, kind }].slice(-4);
   setTimeout(
     () => (toasts.value = toasts.value.filter((t) => t.id !== id)),
     kind === 'error' ? 8000 : 3500,

@@ -2,7 +2,7 @@
 import { effect } from '@preact/signals';
 import * as THREE from 'three';
 import { newGesture, patch, send, sendFiles, settle } from './link';
-import { mapWith, type MarkerMarks } from './markers';
+import { dot, mapWith, type MarkerMarks } from './markers';
 import type { ObstacleStage } from './obstacle_stage';
 import type { Json, Operation } from './patch';
 import * as state from './state';
@@ -74,7 +74,7 @@ export class SurfaceTools {
   private brush = new THREE.Mesh(this.dot.geometry, new THREE.MeshBasicMaterial({ color: 0x3f7fe0, transparent: true, opacity: 0.3, depthWrite: false }));
   private line: THREE.Line;
   /** Where the pins of the scene are. */
-  private pins = new THREE.Points(new THREE.BufferGeometry(), new THREE.PointsMaterial({ size: 8, sizeAttenuation: false, color: 0x3f7fe0, depthTest: false, transparent: true }));
+  private pins = new THREE.Points(new THREE.BufferGeometry(), new THREE.PointsMaterial({ size: 10, map: dot(), alphaTest: 0.1, sizeAttenuation: false, color: 0x5b97f0, depthTest: false, transparent: true }));
   private drag: Drag | null = null;
   private painted = new Set<number>();
   private painting = false;

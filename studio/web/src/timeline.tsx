@@ -9,7 +9,7 @@ import { newGesture, open, patch, play, seek, send } from './link';
 import { CaptureBench } from './capture';
 import { keyHere, KeyTrack, MOST_KEYS, removeKey, setKey } from './keys';
 import { Modes } from './modes';
-import { drawPlayhead, usePlot } from './plot';
+import { drawPlayhead, ticksIn, usePlot } from './plot';
 import { escapeKey } from './patch';
 import * as state from './state';
 import type { View } from './view';
@@ -132,9 +132,9 @@ function Curves() {
         key: JSON.stringify([names, copies, few]),
         options: {
           cursor: { drag: { x: false, y: false }, points: { show: few }, y: false },
-          padding: [24, 12, 0, 0],
+          padding: [24, null, null, null],
           scales: { y: { range: (_u, low, high) => [Math.min(0, low) - 0.05, Math.max(1, high) + 0.05] } },
-          axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 32 }],
+          axes: [{ values: ticksIn('s') }, { size: 32, values: ticksIn() }],
           series: [{}, ...names.map((name, i) => ({ label: name, stroke: PALETTE[i % PALETTE.length], width: 1.75, dash: copies[i] ? [8, 8] : undefined, points: { show: few, size: 7 } }))],
           hooks: { draw: [drawPlayhead] },
         },
@@ -164,10 +164,10 @@ function Nothing() {
   if (curves?.file || markers) return <p class="hint">Reading {(curves?.file ?? markers?.file)?.split('/').pop()}…</p>;
   if (keys) return <p class="hint">{keys.length} key poses drive this clip; choose the model Modal to edit them.</p>;
   return (
-    <p class="hint">
-      No clip yet. Press <b>K</b> to make one from this pose, {!sample && 'or '}drop a CSV of slider curves on the page
-      {sample && <>, or <button type="button" class="link strong" title="Open the clip that comes with this rig" data-testid="sample-clip" onClick={() => open({ sample })}>use the sample clip</button></>}.
-    </p>
+    <p class="hint"><span>
+      Press <kbd>K</kbd> to make a clip from this pose, {!sample && 'or '}drop a CSV of slider curves
+      {sample && <>, or <button type="button" class="link strong underline" title="Open the clip that comes with this rig" data-testid="sample-clip" onClick={() => open({ sample })}>use the sample clip</button></>}.
+    </span></p>
   );
 }
 
@@ -200,8 +200,8 @@ function Bar() {
         state.time.value = { ...state.time.value, loop: !loop };
         if (playing) send({ type: 'play', on: true, loop: !loop });
       }}><Repeat size={15} /></IconButton>
-      <output class="clock">{has ? clock : '–'}</output>
-      <span class="dim">{has ? `${Math.round(rate * 100) / 100} fps · frame ${state.playhead.value} / ${frames - 1}` : 'no clip'}</span>
+      {has && <output class="clock">{clock}</output>}
+      <span class="dim">{has ? `${Math.round(rate * 100) / 100} fps · frame ${state.playhead.value} / ${frames - 1}` : 'No clip'}</span>
       <span class="grow" />
       <button type="button" class={`mode ${frame >= 0 ? 'clip' : ''}`} disabled={!has} title="Switch between the clip and the pose of the sliders" onClick={() => seek(frame >= 0 ? -1 : state.playhead.value)}>
         <Film size={13} /> {frame >= 0 ? 'clip' : 'pose'}
@@ -238,8 +238,8 @@ function Splitter() {
 export function Timeline({ view }: { view: View | null }) {
   const panel = state.modelName.value === 'modal' ? <Modes view={view} /> : state.member.markers.value ? <CaptureBench /> : <Curves />;
   return (
-    <footer class={`time ${panel.type === Curves ? 'ofCurves' : ''}`} aria-label="Timeline">
-      <Splitter />
+    <footer class={`time ${panel.type === Curves ? 'ofCurves' : ''} ${state.hasClip.value ? '' : 'still'}`} aria-label="Timeline">
+      {state.hasClip.value && <Splitter />}
       <Bar />
       <Scrubber />
       {panel}

@@ -20,6 +20,8 @@ import { Thumbnails } from './thumbnails';
 
 /** Milliseconds without a change after which a draft becomes a picture. */
 const REST = 350;
+/** Pixels at the upper and lower edge of the view that tags and tools cover; those of the hint come on top. */
+const COVERED = { above: 72, below: 56, hint: 48 };
 /** Of a picture at rest without a GPU: about a tenth of a second of two processors. */
 const FINE_PIXELS = 2.5e6;
 
@@ -59,6 +61,8 @@ export class View {
   private thumbnails: Thumbnails | null = null;
   private previews = new Map<state.Preview, { camera: THREE.PerspectiveCamera; thumbnails: Thumbnails }>();
   private homeCamera = new THREE.PerspectiveCamera();
+  /** Pixels by which the picture is moved up, out of what covers it. */
+  private lift = 0;
   private dirty = true;
   private afterRender: (() => void)[] = [];
   private restEdges: Uint32Array = new Uint32Array();
@@ -106,6 +110,8 @@ export class View {
     const rim = new THREE.DirectionalLight(0xdfe9ff, 1.1);
     rim.position.set(2.5, 1.5, -3);
     this.scene.add(key, rim);
+    // Obstacles and gizmos need something in place of the environment, which is not used without a GPU.
+    if (software) this.scene.add(new THREE.HemisphereLight(0xffffff, 0xb8aca2, 1.5));
     this.shadows = { linear: new ContactShadow(this.renderer), physical: new ContactShadow(this.renderer) };
     this.scene.add(this.shadows.linear.plane, this.shadows.physical.plane);
 
@@ -310,10 +316,14 @@ export class View {
     const rig = state.rig.value;
     if (!rig) return;
     const { w, h } = this.half();
-    const { center, across, tall, aspect } = frameRig(this.camera, rig, state.scene.peek().studio?.camera as string | undefined, w / Math.max(1, h), this.shownShapes(rig));
+    const above = COVERED.above, below = COVERED.below + (state.coach.peek() ? COVERED.hint : 0);
+    const room = Math.max(0.5, 1 - (above + below) / Math.max(1, h));
+    this.lift = (below - above) / 2;
+    const { center, across, tall, aspect } = frameRig(this.camera, rig, state.scene.peek().studio?.camera as string | undefined, w / Math.max(1, h), this.shownShapes(rig), room);
     this.orbit.target.copy(center);
     this.orbit.update();
     this.homeCamera.copy(this.camera);
+    this.homeCamera.clearViewOffset();
     this.homeCamera.zoom = Math.max(across / aspect, tall) / Math.max(across, tall); // for a square
     this.invalidate();
   }
@@ -384,9 +394,9 @@ export class View {
     }
     if (mode !== 'none') {
       const tops = surfaces.map((surface) => surface.measureHeat(mode, this.linear!.positions, this.restEdges));
-      const range = Math.max(...tops, 1e-9);
-      for (const surface of surfaces) surface.scaleHeat(range);
-      state.heatRange.value = range;
+      const top = Math.max(...tops);
+      for (const { materials } of surfaces) materials.heatScale.value = 1 / Math.max(top, state.LEAST_SEEN * this.diagonal);
+      state.heatRange.value = top;
     }
     this.invalidate();
   }
@@ -407,8 +417,7 @@ export class View {
     for (const surface of [this.linear, this.physical])
       if (surface) surface.mesh.material = full ? surface.materials.full : surface.materials.draft;
     const renderer = this.renderer;
-    this.camera.aspect = w / Math.max(1, h);
-    this.camera.updateProjectionMatrix();
+    this.camera.setViewOffset(w, Math.max(1, h), 0, this.lift, w, Math.max(1, h)); // sets the aspect, too
     if (rest && split && this.linear) this.shadows.linear.update(this.linear.mesh);
     if (rest && this.physical) this.shadows.physical.update(this.physical.mesh);
     const shown = this.physical?.geometry.attributes;
@@ -499,7 +508,8 @@ export class View {
     if (!shown) {
       const camera = new THREE.PerspectiveCamera(this.camera.fov);
       frameRig(camera, preview.rig, preview.camera, canvas.width / canvas.height, preview.physical);
-      if (preview.camera) camera.zoom = 1.7; // a tile is small
+      // A tile is small: what happens in a face happens around its middle.
+      camera.zoom = preview.camera ? 1.7 : preview.rig.regions.some((region) => region.name === 'lips') ? 1.5 : 1;
       const things = preview.obstacles.map((obstacle) => obstacleMesh(obstacle, preview.rig.diagonal, false)).filter((o) => !!o);
       this.previews.set(preview, (shown = { camera, thumbnails: new Thumbnails(this.renderer, preview.rig, null, things) }));
     }

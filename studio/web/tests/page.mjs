@@ -88,6 +88,25 @@ test('what a newcomer sees first: colors where physics differs from linear', asy
   await first.stop();
 });
 
+test('nothing covers the face: tags above it, hint and tools below it', async () => {
+  const size = { width: 1280, height: 720 }, first = await startServer(), other = await openPage(browser, first.address, { size });
+  await until(other, 'state.shape.value && !state.shape.value.building && state.rig.value');
+  await settled(other);
+  const { top, bottom, low, high } = await other.evaluate(() => {
+    const rect = (which) => document.querySelector(which).getBoundingClientRect();
+    const ys = Array.from({ length: window.studio.state.rig.value.vertices }, (_, v) => window.studio.view().project(v).y);
+    return { top: rect('[data-testid=figures]').bottom, bottom: rect('.coach').top, low: Math.min(...ys), high: Math.max(...ys) };
+  });
+  check(low >= top && high <= bottom, `the face from ${low} to ${high}, the room from ${top} to ${bottom}`);
+  check(high - low > 0.5 * (bottom - top), `the face fills ${(high - low) / (bottom - top)} of it`);
+  await other.getByTestId('hide-hint').click();
+  await until(other, '!state.coach.value');
+  await other.keyboard.press('Control+z');
+  await until(other, 'state.coach.value === null && state.history.value.redo.length === 1'); // who has changed something needs no hint
+  await other.close();
+  await first.stop();
+});
+
 test('symmetric pairs move together', async () => {
   await dragSlider('mouthSmile L·R', 0, 0.6);
   near(await weight('mouthSmileLeft'), await weight('mouthSmileRight'), 1e-9, 'both sides');
@@ -143,6 +162,9 @@ test('models and parameters: the panel follows the model', async () => {
   await settled(page);
   const apart = await read(page, 'Math.max(...state.shape.value.positions.map((x, i) => Math.abs(x - state.shape.value.linear[i])))');
   check(apart < 1e-6, `linear is linear: ${apart}`);
+  await page.getByTestId('overlay-difference').click();
+  await page.getByRole('img', { name: 'Heat map: distance from linear, none' }).waitFor(); // not the noise of float32 in colors
+  await page.getByTestId('overlay-none').click();
   await page.getByTestId('model-spring').click();
   await page.getByTestId('parameter-self_contact').check();
   await until(page, 'state.scene.value.parameters.self_contact === true');
@@ -236,11 +258,16 @@ test('a frame that did not converge has a badge; flags and choices are reset by 
   await page.getByText('Bending', { exact: true }).dblclick();
   await until(page, '!("bending" in state.scene.value.parameters)');
   for (let i = 0; i < 2; i++) await page.getByTestId('undo').click();
+  await until(page, '!state.scene.value.parameters?.max_iterations');
   await settled(page);
   check((await page.getByTestId('not-converged').count()) === 0, 'the badge is gone');
 });
 
-test('the timeline is made taller by pointer and keyboard, and a double click resets it', async () => {
+test('without a clip, the timeline is a line of text; with one, it is made taller by pointer and keyboard, and a double click resets it', async () => {
+  const lineHeight = await page.evaluate(() => document.querySelector('.time').clientHeight);
+  check(lineHeight < 100 && (await page.getByTestId('splitter').count()) === 0, `${lineHeight} px without a clip`);
+  await page.evaluate(() => window.studio.patch([{ op: 'add', path: '/curves', value: { times: [0, 0.5, 1.2], values: { jawOpen: [0, 1, 0] } } }], 'Clip'));
+  await page.getByTestId('splitter').waitFor();
   const splitter = page.getByTestId('splitter'), height = () => page.evaluate(() => document.querySelector('.time').clientHeight);
   const rest = await height(), box = await splitter.boundingBox();
   await page.mouse.move(box.x + 200, box.y + 4);
@@ -252,6 +279,21 @@ test('the timeline is made taller by pointer and keyboard, and a double click re
   near(await height(), rest + 64, 8, 'by a key');
   await splitter.dblclick();
   near(await height(), rest, 0, 'reset');
+});
+
+test('the time axis ends under the scrubber, with room for its last label', async () => {
+  await until(page, 'state.clip.value.frames === 37 && document.querySelector(".u-over")');
+  await page.getByTestId('scrubber').fill('36');
+  const { thumb, end, edge } = await page.evaluate(() => {
+    const scrubber = document.querySelector('[data-testid=scrubber]').getBoundingClientRect();
+    const over = document.querySelector('.u-over').getBoundingClientRect(), canvas = document.querySelector('.uplot canvas').getBoundingClientRect();
+    return { thumb: scrubber.right - 6, end: over.right, edge: canvas.right };
+  });
+  near(thumb, end, 1.5, 'the last frame');
+  check(edge - end >= 20, `${edge - end} px for half of a label`);
+  await page.getByTestId('undo').click();
+  await until(page, '!state.scene.value.curves');
+  await settled(page);
 });
 
 test('pose: sliders follow a dragged point', async () => {
@@ -305,6 +347,56 @@ test('the face: a lock is painted, shown and undone; the matrix opens', async ()
   await until(page, 'state.interference.value?.targets.length >= 52');
   await page.getByRole('dialog').locator('.pairs button').first().click();
   await until(page, 'state.selectedSliders.value.length > 0 && !state.dialog.value');
+  const isSeen = () => page.evaluate(() => {
+    const row = document.querySelector('.left .row.selected').getBoundingClientRect(), panel = document.querySelector('.left .scroll').getBoundingClientRect();
+    return row.top >= panel.top - 1 && row.bottom <= panel.bottom + 1;
+  });
+  check(await isSeen(), 'the first of the two sliders is in view');
+});
+
+test('a lock is switched off and on, and α says how strongly it holds', async () => {
+  await page.getByTestId('model-linear').click();
+  await page.evaluate(() => window.studio.patch([
+    { op: 'add', path: '/locks', value: [{ name: 'lip', select: 'region:lowerLip' }] },
+    { op: 'add', path: '/attenuation', value: { trade: true } },
+    { op: 'add', path: '/weights', value: { jawOpen: 1 } },
+  ], 'Lock the lip'));
+  await settled(page);
+  /** How far the locked vertices are from rest in the mean, against the same sliders without locks. */
+  const held = () => read(page, `(() => {
+    const { vertices } = state.rig.value.regions.find((r) => r.name === 'lowerLip'), { neutral } = state.rig.value, { positions, linear } = state.shape.value;
+    const far = (shape) => Math.hypot(...Array.from(vertices, (v) => Math.hypot(...[0, 1, 2].map((k) => shape[3 * v + k] - neutral[3 * v + k]))));
+    return far(positions) / far(linear);
+  })()`);
+  const firm = await held();
+  check(firm < 0.6, `the lock leaves ${firm} of the motion`);
+  await page.getByTestId('lock-0').click();
+  await until(page, 'state.scene.value.locks[0].enabled === false');
+  await settled(page);
+  near(await held(), 1, 1e-4, 'switched off');
+  await page.getByTestId('lock-0').click();
+  await settled(page);
+  near(await held(), firm, 1e-4, 'switched on');
+  const alpha = async (value) => {
+    await page.getByTestId('number-Strength α').fill(value);
+    await page.getByTestId('number-Strength α').press('Enter');
+    await until(page, 'state.scene.value.attenuation.strength === a', Number(value));
+    await settled(page);
+    return held();
+  };
+  const firmer = await alpha('10');
+  check(firmer < 0.9 * firm, `α = 10 leaves ${firmer}, α = 1 leaves ${firm}`);
+  near(await alpha('0'), 1, 1e-4, 'α = 0 lets everything move');
+  await page.getByTestId('slider-Strength α').dblclick();
+  await until(page, 'state.scene.value.attenuation.strength === undefined');
+  await settled(page);
+  near(await held(), firm, 1e-4, 'a double click resets α');
+  while (await read(page, '!!state.scene.value.locks || state.modelName.value === "linear"')) {
+    const { length } = await read(page, 'state.history.value.undo');
+    await page.getByTestId('undo').click();
+    await until(page, 'state.history.value.undo.length < a', length);
+  }
+  await settled(page);
 });
 
 test('the worker finds edges, light and a tree; picking with that tree or with none is the same', async () => {
@@ -439,6 +531,38 @@ test('a file is dropped on the page', async () => {
   await settled(page);
 });
 
+test('a file that cannot be read: the reason, also for a page that comes later, and a way back', async () => {
+  await page.evaluate(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(['not a mesh'], 'broken.glb'));
+    window.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  });
+  await page.getByTestId('problem').waitFor();
+  const text = await page.getByTestId('problem').textContent();
+  check(text.startsWith('broken.glb') && !text.includes('/'), text);
+  check((await page.getByTestId('figures').count()) === 0, 'no figures of the shape before');
+  const other = await openPage(browser, server.address);
+  await other.getByTestId('problem').waitFor();
+  await until(other, 'state.shape.value');
+  check((await other.getByTestId('problem').textContent()) === text, 'the older shape does not hide it');
+  await other.getByTestId('problem-undo').click();
+  for (const each of [other, page]) {
+    await until(each, '!state.problem.value && state.rig.value.sliders.length === 52');
+    await settled(each);
+    check((await each.getByTestId('problem').count()) === 0, 'gone');
+  }
+  await other.close();
+  await page.evaluate(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(['text'], 'notes.docx'));
+    window.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  });
+  await page.locator('.toast.error').waitFor();
+  check((await page.locator('.toast').count()) === 1, 'what went wrong replaces what was announced');
+  await page.locator('.toast.error').getByRole('button').click();
+  await until(page, '!state.toasts.value.length');
+});
+
 async function dropped() {
   let neutral = '', wave = '', faces = '';
   for (let j = 0; j <= 20; j++)
@@ -522,10 +646,12 @@ test('the server is killed in mid-drag and started again', async () => {
   const undo = await read(page, 'state.history.value.undo.length');
   await server.kill('SIGKILL');
   await until(page, 'state.connection.value === "lost"');
+  await page.getByTestId('lost').waitFor(); // says that nothing is lost, and what to do
   await page.mouse.up();
   server = await startServer({ folder, args: ['face.json'] });
   await until(page, 'state.connection.value === "open" && state.shape.value && state.rig.value');
   near(await weight('jawOpen'), value, 1e-6, 'the slider is where it was');
+  check((await page.getByTestId('lost').count()) === 0, 'connected');
   check((await read(page, 'state.history.value.undo.length')) === undo, 'the history is there');
   await page.keyboard.press('Control+z');
   await until(page, 'state.weights.value.jawOpen !== a', value);
@@ -705,6 +831,27 @@ test('capture bench: markers are shown, error curves compared, a marker is moved
   await page.evaluate(() => (window.studio.state.tool.value = 'orbit'));
 });
 
+test('what takes long shows its progress and is cancelled by its button and by Esc; the shape and the solves stay', async () => {
+  await page.evaluate(() => window.studio.patch([{ op: 'add', path: '/time', value: { from: 0, to: 10 } }], 'The whole take'));
+  await until(page, 'state.clip.value.frames > 500');
+  await settled(page);
+  const before = await read(page, '({ solves: state.solves.value.map((s) => s.name).join(), positions: Array.from(state.shape.value.positions.slice(0, 30)) })');
+  for (const cancel of [() => page.getByTestId('cancel').click(), () => page.keyboard.press('Escape')]) {
+    await page.getByTestId('four-ways').click();
+    await page.locator('.progress').waitFor();
+    check(/^[A-Z]\w+[\s\S]*\d %$/.test((await page.locator('.progress').innerText()).trim()), 'it says what is done, and how much of it');
+    await cancel();
+    await until(page, '!state.solving.value.length && !state.progress.value');
+    check(await page.getByTestId('four-ways').isEnabled(), 'it can be asked for again');
+  }
+  const after = await read(page, '({ solves: state.solves.value.map((s) => s.name).join(), positions: Array.from(state.shape.value.positions.slice(0, 30)) })');
+  check(JSON.stringify(after) === JSON.stringify(before), 'nothing is lost');
+  check(!(await read(page, 'state.problem.value')), 'a cancel is no problem of the scene');
+  await page.getByTestId('undo').click();
+  await until(page, 'state.clip.value.frames < 200');
+  await settled(page);
+});
+
 /** Two pictures later, and when all transitions are over. */
 const transitions = () =>
   page.evaluate(async () => {
@@ -769,6 +916,18 @@ test('keyboard, themes, sizes; no serious accessibility issue in any state, no c
   await page.getByRole('dialog').waitFor();
   await page.keyboard.press('Escape');
   await until(page, '!state.dialog.value');
+  // The models are one stop of the Tab key: arrows go on, Space chooses, and the clip stays where it is.
+  const frame = await read(page, 'state.time.value.frame'), focused = () => page.evaluate(() => document.activeElement.dataset.testid);
+  check((await page.locator('[role=radiogroup][aria-label=Model] [tabindex="0"]').count()) === 1, 'one stop');
+  await page.getByTestId('model-modal').focus();
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('ArrowLeft');
+  check((await focused()) === 'model-rotation', await focused());
+  check((await read(page, 'state.modelName.value')) === 'modal' && (await read(page, 'state.time.value.frame')) === frame, 'focus alone changes nothing');
+  await page.getByTestId('tool-lock').focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Space');
+  check((await read(page, 'state.tool.value')) === 'orbit', 'from the last to the first');
   const eye = await read(page, 'view.camera.position.x');
   await page.keyboard.press('Shift+ArrowRight');
   check((await read(page, 'view.camera.position.x')) !== eye, 'the keyboard turns the view');
