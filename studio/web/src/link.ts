@@ -1,13 +1,12 @@
 // The connection to the server (docs/protocol.md): reconnects by itself, applies patches.
 import { batch } from '@preact/signals';
-import { applyPatch, escapeKey, type Json, type Operation } from './patch';
+import { escapeKey, type Json, type Operation } from './patch';
+import * as sceneCopy from './scene_copy';
 import * as state from './state';
 
 let socket: WebSocket | null = null;
 let retry = 250;
-let nextId = 1;
 let gestureNumber = 0;
-const sentAt = new Map<number, number>();
 const waiting: { revision: number; sent: number }[] = [];
 /** Solves of a take that are kept for comparison. */
 export const MOST_SOLVES = 6;
@@ -34,11 +33,7 @@ export function patch(
   options: { gesture?: string; trial?: boolean } = {},
 ) {
   if (state.connection.value !== 'open') return;
-  state.scene.value = applyPatch(state.scene.value as unknown as Json, ops) as never;
-  const id = nextId++;
-  sentAt.set(id, performance.now());
-  if (sentAt.size > 500) sentAt.delete(sentAt.keys().next().value!);
-  send({ type: 'patch', id, ops, label, ...options });
+  send({ type: 'patch', id: sceneCopy.propose(ops), ops, label, ...options });
 }
 
 /** Sets members of an object of the scene, making it when it is missing. */
@@ -256,8 +251,6 @@ function measure(revision: number, arrived: number) {
   };
   state.latency.value = { count: samples.length, ...quantiles('picture'), shape: quantiles('shape') };
 }
-/** Patches that the server has not answered. */
-export const unanswered = () => sentAt.size;
 export const clearLatency = () => {
   samples.length = waiting.length = 0;
   state.latency.value = null;
@@ -281,20 +274,16 @@ function onText(message: any) {
       document.title = `${message.project} · Sinew studio`;
       break;
     case 'scene':
-      sentAt.clear(); // it answers all of them: what follows is not in this document
       batch(() => {
-        state.scene.value = message.scene;
+        sceneCopy.reset(message.scene);
         state.revision.value = message.revision;
         state.history.value = message.history;
       });
       break;
     case 'patch':
       batch(() => {
-        const mine = message.page === state.hello.value?.page && sentAt.has(message.id);
-        if (mine) {
-          waiting.push({ revision: message.revision, sent: sentAt.get(message.id)! });
-          sentAt.delete(message.id);
-        } else state.scene.value = applyPatch(state.scene.value as never, message.ops);
+        const sent = sceneCopy.confirm(message.ops, message.page === state.hello.value?.page ? message.id : null);
+        if (sent !== null) waiting.push({ revision: message.revision, sent });
         state.revision.value = message.revision;
         state.history.value = message.history;
       });
@@ -332,6 +321,7 @@ function onText(message: any) {
         state.warnings.value = [...state.warnings.value, message.message].slice(-5);
       break;
     case 'error':
+      sceneCopy.refuse(message.id); // the scene follows
       batch(() => {
         state.solving.value = [];
         state.modesAsked.value = { ...state.modesAsked.value, waiting: false };
@@ -360,7 +350,7 @@ export function connect() {
   socket.onclose = () => {
     state.connection.value = 'lost';
     state.progress.value = null;
-    sentAt.clear();
+    sceneCopy.forget();
     waiting.length = 0;
     newest = null;
     overtaken = 0;

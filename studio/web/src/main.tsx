@@ -5,13 +5,13 @@ import { DropTarget, watchDrops } from './dropping';
 import './fonts.css';
 import { Header } from './header';
 import { onKey } from './keyboard';
-import { clearLatency, connect, patch, unanswered } from './link';
+import { clearLatency, connect, patch } from './link';
+import { unanswered } from './scene_copy';
 import { Side } from './side';
 import { Sliders } from './sliders';
 import * as state from './state';
 import './style.css';
 import { Timeline } from './timeline';
-import { Toasts } from './toasts';
 import { view, Viewport } from './viewport';
 
 function remember(name: string, value: string | null) {
@@ -45,7 +45,6 @@ function App() {
       <Viewport />
       <Side />
       <Timeline view={view.value} />
-      <Toasts />
       <Dialogs view={view.value} />
       <DropTarget />
     </>

@@ -241,7 +241,7 @@ function LockStrength() {
   const { alpha, strength } = (state.member.attenuation.value ?? {}) as { alpha?: number; strength?: number };
   const isAbsolute = alpha !== undefined && strength === undefined;
   return (
-    <Scrub label="Strength α" value={isAbsolute ? alpha : (strength ?? 1)} rest={1} minimum={0.01} maximum={100} hardMinimum={0} hardMaximum={1e9} logarithmic unit={isAbsolute ? undefined : '×'}
+    <Scrub label="Strength α" value={isAbsolute ? alpha : (strength ?? 1)} rest={1} minimum={0.01} maximum={100} hardMinimum={0} hardMaximum={1e9} logarithmic
       hint={`How strongly the locks hold against the rest of the edit${isAbsolute ? '' : ', as a multiple of the default'}; 0 lets everything move`}
       onInput={(next, first) => {
         if (first) gesture = newGesture('strength');

@@ -7,6 +7,7 @@ import { Choices, IconButton } from './controls';
 import { HEAT_STOPS } from './heat';
 import { cancel, open, setMembers, undo } from './link';
 import * as state from './state';
+import { Toasts } from './toasts';
 import { chooseTool, TOOLS } from './tools';
 import type { View } from './view';
 
@@ -127,7 +128,7 @@ function Warnings() {
   if (!state.warnings.value.length) return null;
   return (
     <div class="warnings" role="status">
-      <ul>{state.warnings.value.slice(-2).map((text) => <li key={text}>{text}</li>)}</ul>
+      <ul>{state.warnings.value.slice(-2).map((text) => <li key={text}>{text.replace(/^./, (c) => c.toUpperCase())}</li>)}</ul>
       <IconButton label="Hide the warnings" onClick={() => (state.warnings.value = [])}><X size={12} /></IconButton>
     </div>
   );
@@ -160,6 +161,7 @@ export function Viewport() {
       <Warnings />
       <Problem />
       <Lost />
+      <Toasts />
     </main>
   );
 }

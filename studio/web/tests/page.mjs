@@ -634,6 +634,46 @@ test('a reload loses nothing; a second page stays in step', async () => {
   await other.close();
 });
 
+test('changes that cross on their way to the server end as the server has them', async () => {
+  const scenes = async () => {
+    const client = await server.connect(), { scene } = await client.next('scene');
+    client.close();
+    return [scene, await read(page, 'state.scene.value')].map((document) => JSON.stringify(document, (_, value) => (value && value.constructor === Object ? Object.fromEntries(Object.entries(value).sort()) : value)));
+  };
+  await page.evaluate(() => {
+    const { state, patch } = window.studio;
+    patch([{ op: 'replace', path: '', value: { ...state.scene.value, weights: {} } }], 'The whole scene');
+  });
+  await answered(page);
+  // Undo replaces the whole scene while the page already has the next change.
+  await page.evaluate(() => {
+    document.querySelector('[data-testid=undo]').click();
+    window.studio.patch([{ op: 'add', path: '/weights/cheekPuff', value: 0.5 }], 'Puff');
+  });
+  await answered(page);
+  check((await weight('cheekPuff')) === 0.5, 'the change is kept');
+  let [there, here] = await scenes();
+  check(there === here, `${there}\n${here}`);
+  // A change that the server refuses, because undo took away what it is about; the one after it holds.
+  await page.evaluate(() => {
+    window.studio.patch([{ op: 'add', path: '/obstacles', value: [{ shape: 'sphere', center: [9, 9, 9], radius: 0.1 }] }], 'Ball');
+  });
+  await answered(page);
+  await page.evaluate(() => {
+    document.querySelector('[data-testid=undo]').click();
+    window.studio.patch([{ op: 'replace', path: '/obstacles/0/radius', value: 0.2 }], 'Larger');
+    window.studio.patch([{ op: 'replace', path: '/weights/cheekPuff', value: 0.25 }], 'Puff less');
+  });
+  await answered(page);
+  check((await weight('cheekPuff')) === 0.25, 'what came after it');
+  [there, here] = await scenes();
+  check(there === here, `${there}\n${here}`);
+  for (let i = 0; i < 2; i++) await page.getByTestId('undo').click();
+  await until(page, '!state.weights.value.cheekPuff');
+  await until(page, '!state.toasts.value.length');
+  await settled(page);
+});
+
 test('the server is killed in mid-drag and started again', async () => {
   await page.keyboard.press('f');
   await track('jawOpen').scrollIntoViewIfNeeded();
