@@ -9,7 +9,7 @@ export interface Operation {
 export const escapeKey = (key: string) => key.replace(/~/g, '~0').replace(/\//g, '~1');
 const unescapeKey = (key: string) => key.replace(/~1/g, '/').replace(/~0/g, '~');
 
-/** A new document; parts that did not change are shared with the old one. */
+/** A new document; parts that did not change are shared with the old one. Throws, as the server refuses, where a path leads nowhere. */
 export function applyPatch<T extends Json>(document: T, operations: Operation[]): T {
   let result: Json = document;
   for (const operation of operations) {
@@ -22,6 +22,9 @@ export function applyPatch<T extends Json>(document: T, operations: Operation[])
 function change(value: Json | undefined, keys: string[], operation: Operation): Json {
   if (keys.length === 0) return operation.value ?? null;
   const [key, ...rest] = keys;
+  const isThere = Array.isArray(value) ? Number(key) < value.length : typeof value === 'object' && value !== null && key in value;
+  const isNew = operation.op === 'add' && !rest.length && typeof value === 'object' && value !== null;
+  if (!isThere && !isNew) throw new Error(`${operation.path} leads nowhere`);
   if (Array.isArray(value)) {
     const list = value.slice();
     const index = key === '-' ? list.length : Number(key);
@@ -31,9 +34,7 @@ function change(value: Json | undefined, keys: string[], operation: Operation): 
     else list[index] = operation.value ?? null;
     return list;
   }
-  if (key === '-' && value === undefined) return [operation.value ?? null];
-  const object: { [key: string]: Json } =
-    value && typeof value === 'object' ? { ...(value as { [key: string]: Json }) } : {};
+  const object = { ...(value as { [key: string]: Json }) };
   if (rest.length) object[key] = change(object[key], rest, operation);
   else if (operation.op === 'remove') delete object[key];
   else object[key] = operation.value ?? null;

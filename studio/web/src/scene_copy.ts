@@ -7,14 +7,25 @@ const pending = new Map<number, { ops: Operation[]; sent: number }>();
 let nextId = 1;
 
 const show = (document: Json) => (scene.value = document as never);
+
+/** With a change on top, unless it is about something that is gone: the server will refuse it. */
+function withProposal(document: Json, { ops }: { ops: Operation[] }): Json {
+  try {
+    return applyPatch(document, ops);
+  } catch {
+    return document;
+  }
+}
+
 /** What the server did in between may not commute with what waits: it may have replaced the whole scene. */
-const rebase = () => show([...pending.values()].reduce((document, { ops }) => applyPatch(document, ops), confirmed));
+const rebase = () => show([...pending.values()].reduce(withProposal, confirmed));
 
 /** Applies a change of this page before the server answers; returns its number. */
 export function propose(ops: Operation[]): number {
   const id = nextId++;
-  pending.set(id, { ops, sent: performance.now() });
-  show(applyPatch(scene.peek() as unknown as Json, ops));
+  const proposal = { ops, sent: performance.now() };
+  pending.set(id, proposal);
+  show(withProposal(scene.peek() as unknown as Json, proposal));
   return id;
 }
 
