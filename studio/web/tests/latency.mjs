@@ -6,7 +6,7 @@
 // started. With --busy, N other processes keep a processor busy each.
 import { spawn } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
-import { openPage, read, settled, startBrowser, startFresh, until } from './support.mjs';
+import { answered, openPage, read, settled, startBrowser, startFresh, until } from './support.mjs';
 
 const words = process.argv.slice(2);
 const option = (name) => (words.includes(name) ? words.splice(words.indexOf(name), 2)[1] : null);
@@ -32,9 +32,13 @@ const since = (time) => ((time - start) / 1000).toFixed(2);
 console.log(`first picture ${since(first.face)} s after the command: server listens ${(listening / 1000).toFixed(2)}, page asked for ${since(first.loading)}, panels ${since(first.loaded)}, rig ${since(first.rig)}`);
 console.log('                      shape ms     picture ms\nmodel      samples   p50    p95    p50    p95   solve p50 ms   longest task ms');
 for (const model of models) {
-  await page.evaluate((m) => window.studio.patch([{ op: 'add', path: '/model', value: m }], 'model'), model);
-  await page.waitForTimeout(100);
-  await settled(page).catch(() => {});
+  await page.evaluate((m) => {
+    const { state, patch } = window.studio, add = { op: 'add', path: '/model', value: m };
+    patch(state.scene.value.parameters ? [{ op: 'remove', path: '/parameters' }, add] : [add], 'model'); // parameters belong to a model
+  }, model);
+  await answered(page);
+  await settled(page);
+  if ((await read(page, 'state.modelName.value')) !== model) throw new Error(`the server refuses ${model}`);
   const result = await page.evaluate(async (name) => {
     const { state, patch, clearLatency } = window.studio;
     const solves = [];
