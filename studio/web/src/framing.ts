@@ -13,7 +13,8 @@ export function frameRig(camera: THREE.PerspectiveCamera, rig: Rig, aim: string 
     box.makeEmpty();
     const p = new THREE.Vector3();
     for (const v of region.vertices) box.expandByPoint(p.fromArray(rig.neutral, 3 * v));
-    box.expandByScalar(rig.diagonal * 0.06 * Math.min(1, aspect));
+    box.expandByScalar(rig.diagonal * 0.035 * Math.min(1, aspect));
+    room = 1; // what is around it may be covered
   }
   const center = box.getCenter(new THREE.Vector3());
   const size = box.getSize(new THREE.Vector3());

@@ -106,7 +106,8 @@ vec3 eyeColor(vec3 base, vec3 d) {
 vec3 surfaceColor(vec3 base, vec4 gaze, float mark, float heat) {
   if (dot(gaze.xyz, gaze.xyz) > 0.25) base = eyeColor(base, normalize(gaze.xyz));
   base = mix(base, vec3(0.05, 0.22, 0.62), 0.6 * mark * (1.0 - heatOn)); // locked
-  return mix(base, heatColor(heat), heatShare(heat));
+  float share = heatShare(heat);
+  return share > 0.0 ? mix(base, heatColor(heat), share) : base;
 }
 vec3 occluded(vec3 color, float shade, float heat) {
   return color * mix(mix(vec3(0.16, 0.05, 0.04), vec3(1.0), shade), vec3(0.6 + 0.4 * shade), heatShare(heat));

@@ -22,6 +22,8 @@ import { Thumbnails } from './thumbnails';
 const REST = 350;
 /** Pixels at the upper and lower edge of the view that tags and tools cover; those of the hint come on top. */
 const COVERED = { above: 72, below: 56, hint: 48 };
+/** Without a GPU, what moves is drawn with fewer pixels where a picture takes longer than this, in milliseconds. */
+const MOVING_TIME = 25, MOVING_RATIO = 0.6;
 /** Of a picture at rest without a GPU: about a tenth of a second of two processors. */
 const FINE_PIXELS = 2.5e6;
 
@@ -80,6 +82,9 @@ export class View {
   private pace = 16;
   /** No GPU: drafts only, which leaves the processor to the solver. */
   private software: boolean;
+  /** Milliseconds that WebGL needs for a picture of something that moves, with all pixels; measured one at a time. */
+  private drawTime = 0;
+  private isTiming = false;
   /** Graphics that cannot follow the hand draw drafts while things move. */
   private slow: boolean;
   /** Lends its programs to every surface. */
@@ -187,15 +192,25 @@ export class View {
     const full = this.compiled && !this.slow;
     this.useSamples(false);
     this.render(full, full);
+    if (this.software && !this.isTiming && this.renderer.getPixelRatio() === 1) void this.timePicture();
     for (const done of this.afterRender.splice(0)) done();
     this.frames++;
   };
 
-  /** Without a GPU there is no antialiasing while things move; at rest, more pixels make up for it. */
+  private async timePicture() {
+    const start = performance.now();
+    this.isTiming = true;
+    await finished(this.renderer.getContext() as WebGL2RenderingContext);
+    this.drawTime += 0.4 * (performance.now() - start - this.drawTime);
+    this.isTiming = false;
+  }
+
+  /** Without a GPU there is no antialiasing while things move, and fewer pixels where drawing cannot follow; at rest, more pixels make up for it. */
   private useSamples(rest: boolean) {
     if (!this.software) return;
     const { clientWidth: w, clientHeight: h } = this.host;
-    const ratio = rest ? Math.max(1, Math.min(2, Math.sqrt(FINE_PIXELS / Math.max(1, w * h)))) : 1;
+    const moving = this.drawTime > MOVING_TIME ? MOVING_RATIO : 1;
+    const ratio = rest ? Math.max(1, Math.min(2, Math.sqrt(FINE_PIXELS / Math.max(1, w * h)))) : moving;
     if (ratio !== this.renderer.getPixelRatio()) this.renderer.setPixelRatio(ratio);
   }
 
@@ -243,6 +258,7 @@ export class View {
     const { clientWidth: w, clientHeight: h } = this.host;
     if (!w || !h) return;
     this.renderer.setSize(w, h, false);
+    this.drawTime = 0;
     this.dirty = true;
   }
 
@@ -509,7 +525,7 @@ export class View {
       const camera = new THREE.PerspectiveCamera(this.camera.fov);
       frameRig(camera, preview.rig, preview.camera, canvas.width / canvas.height, preview.physical);
       // A tile is small: what happens in a face happens around its middle.
-      camera.zoom = preview.camera ? 1.7 : preview.rig.regions.some((region) => region.name === 'lips') ? 1.5 : 1;
+      camera.zoom = preview.camera ? 1.3 : preview.rig.regions.some((region) => region.name === 'lips') ? 1.5 : 1;
       const things = preview.obstacles.map((obstacle) => obstacleMesh(obstacle, preview.rig.diagonal, false)).filter((o) => !!o);
       this.previews.set(preview, (shown = { camera, thumbnails: new Thumbnails(this.renderer, preview.rig, null, things) }));
     }
