@@ -1,5 +1,5 @@
-/* Captured takes: the marker layer, bare and held by contact. Bound of a frame of the bare layer:
- * the numbers that spread the markers, read once. */
+/* Captured takes: the marker layer, bare and held by contact, and contact of takes of weights.
+ * Bound of a frame of the bare layer: the numbers that spread the markers, read once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,8 +65,50 @@ static void held(bench *b) {
     time_layer(b, true);
 }
 
+typedef struct weight_case {
+    sinew_linear *linear;
+    sinew_skin_contact_state *contact;
+    double *weights, *positions;
+} weight_case;
+
+static void press(void *user) {
+    weight_case *c = user;
+    sinew_error error;
+    sinew_linear_evaluate(c->linear, c->weights, c->positions);
+    bench_need(sinew_skin_contact_apply(c->contact, c->positions, NULL, &error), &error);
+}
+
+/* Two shapes: in the first nothing comes near anything, in the second lids and lips press. */
+static void weights(bench *b) {
+    static const char *const shapes[] = {"browInnerUp=1,noseSneerLeft=1",
+                                         "eyeBlinkLeft=1.2,eyeBlinkRight=1.2,eyeSquintLeft=1,"
+                                         "mouthPressLeft=1,mouthPressRight=1,mouthRollLower=1"};
+    sinew_error error;
+    weight_case c;
+    sinew_rig *rig;
+    sinew_skin_contact *contact;
+    bench_need(sinew_sample_rig("face", NULL, &rig, &error), &error);
+    bench_need(sinew_linear_create(rig, &c.linear, &error), &error);
+    bench_need(sinew_skin_contact_create(rig, NULL, NULL, &contact, &error), &error);
+    bench_need(sinew_skin_contact_state_create(contact, &c.contact, &error), &error);
+    c.weights = malloc((size_t)rig->slider_count * sizeof(double));
+    c.positions = malloc(3 * (size_t)rig->neutral->vertex_count * sizeof(double));
+    for (int k = 0; k < 2; k++) {
+        sinew_rig_rest_weights(rig, c.weights);
+        bench_need(sinew_rig_parse_weights(rig, shapes[k], c.weights, &error), &error);
+        bench_report(b, k ? "blend, lids and lips press" : "blend, nothing presses",
+                     bench_time(b, press, &c), 0, NULL);
+    }
+    free(c.weights), free(c.positions);
+    sinew_skin_contact_state_destroy(c.contact);
+    sinew_skin_contact_destroy(contact);
+    sinew_linear_destroy(c.linear);
+    sinew_rig_destroy(rig);
+}
+
 const bench_case bench_capture[] = {
     {"layer", "the sample face, 11.9k vertices, 60 markers", bare},
     {"layer-contact", "the same, held back by what lies below and by new crossings", held},
+    {"skin-contact", "contact of a blend, the sample face", weights},
     BENCH_END,
 };

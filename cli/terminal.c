@@ -161,7 +161,7 @@ void cli_terminal_end(void) {
 }
 
 void cli_say(const cli_call *call, const char *format, ...) {
-    if (call->quiet) return;
+    if (call->quiet || call->silent) return;
     clear_bar();
     char *line;
     va_list arguments;

@@ -62,6 +62,7 @@ struct cli_call {
     const sinew_monitor *monitor; /* progress bar, Ctrl-C, warnings: pass it to every long call */
     sinew_error error;            /* pass &call->error to the library */
     bool quiet;
+    bool silent; /* what is computed is a means: warnings are printed, results are not */
     struct cli_value *values; /* of the options, in the order given */
     int value_count;
 };

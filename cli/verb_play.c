@@ -29,6 +29,10 @@ static const cli_option options[] = {
      "that "
      "no target moves and that hide the face, such as hair).",
      0, 0, true},
+    {"--contact", CLI_CHOICE, "on|off",
+     "Keep lids, eyeballs, lips and teeth from passing through each other (default on). Turn it "
+     "off where speed matters more.",
+     0, 0, false},
     CLI_SCENE_OPTION,
     CLI_END,
 };
@@ -109,6 +113,7 @@ static sinew_status set_up(cli_call *call, const take *t, scenery *s) {
 }
 
 static void fill(cli_call *call, const take *t, double fps, const char *frames, json_t *document) {
+    bool contact = !cli_given(call, "--contact") || !strcmp(cli_text(call, "--contact"), "on");
     json_t *files = json_array();
     for (int i = 0; i + 1 < call->argument_count; i++)
         json_array_append_new(files, cli_path(call, call->arguments[i]));
@@ -116,7 +121,10 @@ static void fill(cli_call *call, const take *t, double fps, const char *frames, 
     json_object_set_new(document, "model", json_string(t->markers ? "fit" : "linear"));
     json_object_set_new(document, t->markers ? "markers" : "curves",
                         json_pack("{s:o}", "file", cli_path(call, t->path)));
-    if (t->markers) json_object_set_new(document, "parameters", json_pack("{s:b}", "layer", 1));
+    json_object_set_new(
+        document, "parameters",
+        t->markers ? json_pack("{s:b, s:s}", "layer", 1, "layer_contact", contact ? "on" : "off")
+                   : json_pack("{s:b}", "self_contact", contact));
     json_object_set_new(document, "time", json_pack("{s:f}", "fps", fps));
     json_object_set_new(document, "outputs",
                         json_pack("{s:[o]}", "frames", cli_path(call, frames)));
@@ -221,10 +229,9 @@ static sinew_status play(cli_call *call, const take *t, const scenery *shown, co
     }
     json_t *document = json_pack("{s:i}", "sinew", SINEW_SCENE_VERSION);
     fill(call, t, fps, frames, document);
-    bool quiet = call->quiet;
-    call->quiet = true; /* the frames are a means */
+    call->silent = true;
     sinew_status status = cli_run_document(call, document, cli_text(call, "--scene-out"));
-    call->quiet = quiet;
+    call->silent = false;
     if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
         sinew_status drawn = draw(call, shown, picture, frames, out);
         if (drawn != SINEW_OK) status = drawn;
@@ -286,7 +293,9 @@ const cli_verb verb_play = {
         "body.\n\nTAKE holds markers (CSV, C3D, TRC) or slider weights (CSV, as Live "
         "Link "
         "Face writes them). Markers are mapped to the face by their names and solved as by 'sinew "
-        "fit --layer'; doubtful markers are listed. Weights are blended linearly.",
+        "fit --layer'; doubtful markers are listed. Weights are blended linearly. In both cases "
+        "contact "
+        "keeps the parts of the face apart.",
     .example = "sinew sample face --out face\n"
                "sinew play face face/markers.csv --out take.png --size 1000x320\n",
     .run = run,

@@ -149,6 +149,8 @@ int main(int count, char **words) {
     need(sinew_frames_read(words[2], &plain, &error));
     need(sinew_anatomy_create(s.rig, NULL, &s.anatomy, &error));
     const sinew_mesh *mesh = s.rig->neutral;
+    need(sinew_frames_match(frames, mesh, &error));
+    need(sinew_frames_match(plain, mesh, &error));
     need(sinew_self_intersections(mesh->vertex_count, mesh->positions, mesh->triangle_count,
                                   mesh->triangles, NULL, &s.rest, &s.rest_count, &error));
     s.marked = mark_rest(mesh, s.anatomy, s.rest, s.rest_count);

@@ -41,6 +41,7 @@
 #include "sinew/scene.h"
 #include "sinew/selection.h"
 #include "sinew/session.h"
+#include "sinew/skin_contact.h"
 #include "sinew/slider_space.h"
 #include "sinew/source.h"
 #include "sinew/spring.h"

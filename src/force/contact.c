@@ -765,6 +765,19 @@ void sn_force_contact_rub(const sn_force_contact *c, double friction, double h, 
     }
 }
 
+double sn_force_contact_slip(const sn_force_contact *c, const double *d) {
+    double most = 0;
+    for (size_t p = 0; p < c->touch_count; p++) {
+        const sn_touch *t = &c->touches[p];
+        sn_vec3 slip = {0, 0, 0};
+        if (!(t->force > 0)) continue;
+        for (int i = 0; i < 4; i++)
+            slip = sn_add_scaled(slip, t->weight[i], sn_at(d, t->pair.v[i]));
+        most = fmax(most, sn_dot(slip, slip));
+    }
+    return sqrt(most);
+}
+
 /* ---- what it says ---------------------------------------------------------------------------- */
 
 int sn_force_contact_list(const sn_force_contact *c, const double *x, int capacity,

@@ -60,6 +60,10 @@ const double *sn_force_contact_unstuck(const sn_force_contact *contact);
 void sn_force_contact_rub(const sn_force_contact *contact, double friction, double h,
                           double *velocity);
 
+/* By how much the two sides of a pair that pressed in the last solve move against each other when
+ * the vertices move by displacement[3n]: the most of all pairs. */
+double sn_force_contact_slip(const sn_force_contact *contact, const double *displacement);
+
 /* Pairs that pressed in the last solve, at its shape x: fills up to `capacity` and returns how many
  * it filled. */
 int sn_force_contact_list(const sn_force_contact *contact, const double *x, int capacity,

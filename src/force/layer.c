@@ -194,25 +194,20 @@ static sinew_status spread_markers(sn_layer *layer, const sn_skin *skin, const s
     return status;
 }
 
-/* layer->riders: teeth and tongue lie below the skin, however near, and do not follow it. */
+/* layer->riders: parts without markers. */
 static sinew_status find_riders(sn_layer *layer, const sn_skin *skin, const sinew_rig *rig,
                                 const sinew_marker_map *map, const sinew_anatomy *anatomy,
                                 sinew_error *error) {
-    sn_riders *r = &layer->riders;
-    SN_TRY(sn_riders_find(skin, rig, map, r, error));
-    const int *piece = sinew_anatomy_pieces(anatomy);
-    int kept = 0;
-    for (int i = 0; i < r->count; i++) {
-        sinew_piece_kind kind = sinew_anatomy_piece_kind(anatomy, piece[r->vertex[i]]);
-        if (kind == SINEW_PIECE_KIND_TEETH || kind == SINEW_PIECE_KIND_TONGUE ||
-            kind == SINEW_PIECE_KIND_MOUTH)
-            continue;
-        r->vertex[kept] = r->vertex[i];
-        memmove(r->host + 3 * kept, r->host + 3 * i, 3 * sizeof(int));
-        memmove(r->weight + 3 * kept, r->weight + 3 * i, 3 * sizeof(double));
-        kept++;
-    }
-    r->count = kept;
+    bool *marked = SN_NEW0(bool, skin->vertex_count);
+    if (!marked) return sn_no_memory(error);
+    for (int i = 0; i < map->count; i++)
+        marked[map->triangles[i] < 0 ? map->vertices[i]
+                                     : rig->neutral->triangles[3 * (size_t)map->triangles[i]]] =
+            true;
+    sinew_status status = sn_riders_find(skin, rig, marked, &layer->riders, error);
+    sn_free(marked);
+    SN_TRY(status);
+    sn_riders_leave_inner(&layer->riders, anatomy);
     return SINEW_OK;
 }
 
@@ -345,8 +340,9 @@ sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, double *a
                            sn_layer_counts *counts, sinew_error *error) {
     counts->held = sn_layer_guard_hold(layer->guard, work->before, after);
     sn_layer_restore_start(work->restore, after);
-    SN_TRY(
-        sn_layer_contact_solve(work->contact, after, &counts->pressing, &counts->released, error));
+    sn_force_contact_info pressed;
+    SN_TRY(sn_layer_contact_solve(work->contact, after, &pressed, error));
+    counts->pressing = pressed.pressing, counts->released = pressed.released;
     SN_TRY(sn_carry_apply(work->carry, work->before, after, error));
     counts->restored = sn_layer_restore_apply(work->restore, work->before, after);
     return SINEW_OK;

@@ -5,7 +5,6 @@
 #include "algebra/cholesky.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "force/contact.h"
 #include "force/potentials.h"
 
 /* Distance that contact keeps, fraction of the diagonal. */
@@ -160,13 +159,15 @@ void sn_layer_contact_shrink(sn_layer_contact_work *w, int size) {
     sn_force_contact_shrink(w->press, size);
 }
 
-sinew_status sn_layer_contact_solve(sn_layer_contact_work *w, double *x, int *pressing,
-                                    int *released, sinew_error *error) {
-    sn_force_contact_info info;
-    SN_TRY(sn_force_contact_solve(w->press, w->written, x, &info, NULL, error));
-    *pressing = info.pressing, *released = info.released;
+sinew_status sn_layer_contact_solve(sn_layer_contact_work *w, double *x,
+                                    sn_force_contact_info *info, sinew_error *error) {
+    SN_TRY(sn_force_contact_solve(w->press, w->written, x, info, NULL, error));
     memcpy(w->written, x, bytes_of(w));
     return SINEW_OK;
+}
+
+double sn_layer_contact_slip(const sn_layer_contact_work *w, const double *displacement) {
+    return sn_force_contact_slip(w->press, displacement);
 }
 
 int sn_layer_contact_list(const sn_layer_contact_work *w, int capacity, sinew_contact *contacts) {

@@ -9,6 +9,7 @@
 
 #include "cache/pack.h"
 #include "contact/pairs.h"
+#include "force/contact.h"
 #include "force/riders.h"
 #include "force/skin.h"
 #include "sinew/anatomy.h"
@@ -41,10 +42,11 @@ sinew_status sn_layer_contact_unpack_block(sn_layer_contact_work *work, sn_unpac
 int sn_layer_contact_block(const sn_layer_contact_work *work);
 void sn_layer_contact_shrink(sn_layer_contact_work *work, int size);
 
-/* x[3n]: pressed apart. *pressing: pairs that press; *released: vertices that keep their shape
- * without contact, because contact would tear them. */
-sinew_status sn_layer_contact_solve(sn_layer_contact_work *work, double *x, int *pressing,
-                                    int *released, sinew_error *error);
+/* x[3n]: pressed apart, coming from the frame before. */
+sinew_status sn_layer_contact_solve(sn_layer_contact_work *work, double *x,
+                                    sn_force_contact_info *info, sinew_error *error);
+/* See sn_force_contact_slip. */
+double sn_layer_contact_slip(const sn_layer_contact_work *work, const double *displacement);
 /* Pairs that press in the last frame, see sn_force_contact_list. */
 int sn_layer_contact_list(const sn_layer_contact_work *work, int capacity, sinew_contact *contacts);
 

@@ -464,3 +464,10 @@ int sn_layer_restore_apply(sn_layer_restore_work *w, const double *before, doubl
     }
     return count_restored(w);
 }
+
+int sn_layer_restore_count(sn_layer_restore_work *w, const double *x) {
+    const sn_layer_restore *r = w->restore;
+    for (int t = 0; t < r->met_count; t++) w->asked[t] = r->met + 3 * (size_t)t;
+    w->asked_count = r->met_count;
+    return find_hits(w, NULL, x, false);
+}

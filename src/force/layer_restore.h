@@ -30,5 +30,8 @@ void sn_layer_restore_start(sn_layer_restore_work *work, const double *shape);
 /* after[3n] goes back towards before[3n] around new intersections. Returns how many vertices did.
  */
 int sn_layer_restore_apply(sn_layer_restore_work *work, const double *before, double *after);
+/* Triangles of x[3n] that intersect where one of the two is visible skin, other than those that
+ * belong to intersections of the neutral. */
+int sn_layer_restore_count(sn_layer_restore_work *work, const double *x);
 
 #endif

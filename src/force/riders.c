@@ -47,12 +47,9 @@ static int label_parts(const sn_skin *skin, int *part_of, int *queue) {
     return parts;
 }
 
-static void mark_parts(const sinew_mesh *mesh, const sinew_marker_map *map, const int *part_of,
-                       part *parts) {
-    for (int i = 0; i < map->count; i++) {
-        int v = map->triangles[i] < 0 ? map->vertices[i] : mesh->triangles[3 * map->triangles[i]];
-        parts[part_of[v]].marked = true;
-    }
+static void mark_parts(const sn_skin *skin, const bool *marked, const int *part_of, part *parts) {
+    for (int v = 0; v < skin->vertex_count; v++)
+        if (marked[v]) parts[part_of[v]].marked = true;
 }
 
 /* The place on the skin below each vertex of a part without markers. */
@@ -172,7 +169,7 @@ static sinew_status choose(const sn_skin *skin, const sinew_rig *rig, const int 
     return status;
 }
 
-sinew_status sn_riders_find(const sn_skin *skin, const sinew_rig *rig, const sinew_marker_map *map,
+sinew_status sn_riders_find(const sn_skin *skin, const sinew_rig *rig, const bool *marked,
                             sn_riders *riders, sinew_error *error) {
     size_t n = (size_t)skin->vertex_count;
     *riders = (sn_riders){
@@ -190,7 +187,7 @@ sinew_status sn_riders_find(const sn_skin *skin, const sinew_rig *rig, const sin
         if (!parts) status = sn_no_memory(error);
     }
     if (status == SINEW_OK) {
-        mark_parts(rig->neutral, map, part_of, parts);
+        mark_parts(skin, marked, part_of, parts);
         status = find_hosts(skin, rig->neutral, part_of, count, parts, riders, distance, error);
     }
     if (status == SINEW_OK)
@@ -198,6 +195,22 @@ sinew_status sn_riders_find(const sn_skin *skin, const sinew_rig *rig, const sin
     sn_free(part_of), sn_free(distance), sn_free(parts);
     if (status != SINEW_OK) sn_riders_free(riders);
     return status;
+}
+
+void sn_riders_leave_inner(sn_riders *r, const sinew_anatomy *anatomy) {
+    const int *piece = sinew_anatomy_pieces(anatomy);
+    int kept = 0;
+    for (int i = 0; i < r->count; i++) {
+        sinew_piece_kind kind = sinew_anatomy_piece_kind(anatomy, piece[r->vertex[i]]);
+        if (kind == SINEW_PIECE_KIND_TEETH || kind == SINEW_PIECE_KIND_TONGUE ||
+            kind == SINEW_PIECE_KIND_MOUTH)
+            continue;
+        r->vertex[kept] = r->vertex[i];
+        memmove(r->host + 3 * kept, r->host + 3 * i, 3 * sizeof(int));
+        memmove(r->weight + 3 * kept, r->weight + 3 * i, 3 * sizeof(double));
+        kept++;
+    }
+    r->count = kept;
 }
 
 void sn_riders_free(sn_riders *r) {

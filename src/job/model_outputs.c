@@ -25,7 +25,8 @@ struct sn_model_outputs {
     sinew_curves *fitted;        /* fit */
     sn_trace *trace;             /* force */
     double *times, *marker_error, *truth_error; /* of frames that follow markers; NaN: not known */
-    int beyond_truth;
+    int beyond_truth;                           /* frames */
+    int unchanged; /* frames without contact, because it would make them worse */
 };
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -173,6 +174,7 @@ sinew_status sn_model_outputs_add(sn_model_outputs *out, const sn_frame *frame,
     out->times[at] = frame->info.time;
     out->marker_error[at] = figure(frame->fields, "marker_error");
     out->truth_error[at] = figure(frame->fields, "truth_error");
+    out->unchanged += json_is_true(json_object_get(frame->fields, "contact_unchanged"));
     out->beyond_truth += json_is_true(json_object_get(frame->fields, "beyond_truth"));
     for (int k = 0; out->inverted && k < frame->inverted_count; k++)
         out->inverted[frame->inverted[k]] = true;
@@ -326,6 +328,12 @@ static sinew_status write_all(sn_model_outputs *out, json_t *report, const sinew
         sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                "the truth does not last: %d frames were compared with its first or last",
                out->beyond_truth);
+    if (out->unchanged > 0) {
+        sn_report_total(report, "contact_unchanged", json_integer(out->unchanged));
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
+               "%d of %d frames have no contact, because it would make them intersect more",
+               out->unchanged, count);
+    }
     add_total(report, "marker_error", count, out->marker_error);
     add_total(report, "truth_error", count, out->truth_error);
     return SINEW_OK;

@@ -133,6 +133,19 @@ ACT(sinew_marker_layer_follow, sinew_marker_layer *made = NULL; double shape[300
     DO(sinew_marker_layer_create(s->rig, s->map, 1e-6, true, NULL, &made, e));
     DO(sinew_marker_layer_follow(made, 0.03, s->take->positions, NULL, shape, e));
     sinew_marker_layer_destroy(made);)
+ACT(sinew_skin_contact_create, sinew_skin_contact *made = NULL;
+    DO(sinew_skin_contact_create(s->rig, NULL, m, &made, e)); sinew_skin_contact_destroy(made);)
+ACT(sinew_skin_contact_state_create, sinew_skin_contact *made = NULL;
+    sinew_skin_contact_state *own = NULL;
+    DO(sinew_skin_contact_create(s->rig, NULL, NULL, &made, e));
+    DO(sinew_skin_contact_state_create(made, &own, e)); sinew_skin_contact_state_destroy(own);
+    sinew_skin_contact_destroy(made);)
+ACT(sinew_skin_contact_apply, sinew_skin_contact *made = NULL; sinew_skin_contact_state *own = NULL;
+    double shape[3000]; memcpy(shape, s->shape, sizeof shape);
+    DO(sinew_skin_contact_create(s->rig, NULL, NULL, &made, e));
+    DO(sinew_skin_contact_state_create(made, &own, e));
+    DO(sinew_skin_contact_apply(own, shape, m, e)); sinew_skin_contact_state_destroy(own);
+    sinew_skin_contact_destroy(made);)
 ACT(sinew_transfer, sinew_rig *made = NULL;
     DO(sinew_transfer(s->rig, s->rig->neutral, NULL, m, &made, NULL, e)); sinew_rig_destroy(made);)
 

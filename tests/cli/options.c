@@ -226,8 +226,28 @@ static void rare_options_of_models_reach_the_scene(void **state) {
     assert_int_equal(files_with("e.png"), 1);
     check_scene("sinew play face face/clip.csv --fps 5 --frames 0-3 --views 0,90,180 --size "
                 "300x100 --out p.png",
-                (const expected[]){{"time fps", "5"}, {"model", "\"linear\""}, {NULL, NULL}});
+                (const expected[]){{"time fps", "5"},
+                                   {"model", "\"linear\""},
+                                   {"parameters self_contact", "true"},
+                                   {NULL, NULL}});
     assert_int_equal(files_with("p.png"), 1); /* the frames that it was drawn from are gone */
+    check_scene("sinew play face face/clip.csv --frames 0 --contact off --size 300x100 --out q.png",
+                (const expected[]){{"parameters self_contact", "false"}, {NULL, NULL}});
+    check_scene("sinew play face face/markers.csv --frames 0 --contact off --size 300x100 --out "
+                "r.png",
+                (const expected[]){{"parameters layer", "true"},
+                                   {"parameters layer_contact", "\"off\""},
+                                   {NULL, NULL}});
+}
+
+static void playing_a_take_prints_its_warnings(void **state) {
+    (void)state;
+    make_rigs();
+    write_text("take.csv", "time_s,jawOpen,tail\n0,0,0\n1,0.5,1\n");
+    const run_result *r = sh("sinew play face take.csv --fps 1 --size 300x100 --out p.png");
+    assert_int_equal(r->code, 0);
+    assert_non_null(strstr(r->err, "warning: curve 'tail' drives no slider"));
+    assert_string_equal(r->out, "wrote p.png\n"); /* not those of the frames it was drawn from */
 }
 
 /* The path takes the whole body along. */
@@ -299,6 +319,7 @@ int test_options(void) {
         cmocka_unit_test(options_of_modal_reach_the_scene),
         cmocka_unit_test(options_of_fit_and_force_reach_the_scene),
         cmocka_unit_test(rare_options_of_models_reach_the_scene),
+        cmocka_unit_test(playing_a_take_prints_its_warnings),
         cmocka_unit_test(a_path_moves_the_body_between_the_keys),
         cmocka_unit_test(options_of_bake_and_map_have_an_effect),
         cmocka_unit_test(options_of_other_verbs_have_an_effect),

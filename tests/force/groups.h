@@ -12,6 +12,7 @@ int test_contact(void);
 int test_stiffness(void);
 int test_jaw(void);
 int test_flesh(void);
+int test_skin_contact(void);
 int test_skull(void);
 
 #endif

@@ -14,6 +14,7 @@ int main(void) {
     failed += test_stiffness();
     failed += test_jaw();
     failed += test_flesh();
+    failed += test_skin_contact();
     failed += test_skull();
     return failed != 0;
 }

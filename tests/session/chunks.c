@@ -83,7 +83,8 @@ static void a_built_model_knows_its_past(void **state) {
         sinew_past past;
     } rows[] = {{"linear", SINEW_PAST_NONE},  {"spring", SINEW_PAST_RUN},
                 {"friction", SINEW_PAST_ALL}, {"modal", SINEW_PAST_NONE},
-                {"force", SINEW_PAST_ALL},    {"layer", SINEW_PAST_ALL}};
+                {"force", SINEW_PAST_ALL},    {"layer", SINEW_PAST_ALL},
+                {"apart", SINEW_PAST_NONE}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         sinew_session *session = test_session(rows[i].name);
         int run;

@@ -12,8 +12,8 @@
 static sinew_error error;
 
 /* Frames that are independent, in runs, and one after the other. */
-static const char *const clips[] = {"linear", "rotation", "spring", "friction",
-                                    "modal",  "jiggle",   "force",  "layer"};
+static const char *const clips[] = {"linear", "rotation", "spring", "friction", "modal",
+                                    "jiggle", "force",    "layer",  "apart"};
 enum { CLIPS = sizeof clips / sizeof *clips, FRAMES = 41 };
 
 static sinew_job *job_of(const char *name) {

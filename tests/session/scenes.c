@@ -6,7 +6,7 @@ static sinew_error error;
 
 const char *const test_scene_names[] = {"linear", "rotation", "spring", "friction", "skin",
                                         "modal",  "jiggle",   "force",  "contact",  "markers",
-                                        "layer",  "fit",      NULL};
+                                        "layer",  "fit",      "apart",  NULL};
 
 #define START "{\"sinew\": 1, "
 #define BAR   "\"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\": {\"fps\": 20}, "
@@ -207,6 +207,8 @@ const char *test_scene(const char *name) {
                                 "\"bounded\": true}, " TAKE "}"},
         {"layer", START MOUTH "\"model\": \"fit\", \"parameters\": {\"layer\": true, \"smooth\": "
                               "0.01}, " TAKE "}"},
+        {"apart",
+         START MOUTH "\"model\": \"linear\", \"parameters\": {\"self_contact\": true}, " TALK "}"},
         {"fit", START MOUTH "\"model\": \"fit\", \"parameters\": {}, " TAKE "}"},
     };
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)

@@ -1,0 +1,273 @@
+/* Contact of blended shapes: the blend of a face that closes its lids and lips too far. */
+#include "support.h"
+
+#include "dome.h"
+#include "groups.h"
+#include "sinew/samples.h"
+#include "sinew/skin_contact.h"
+#include "sinew/threads.h"
+
+enum { VERTICES = 3000 };
+
+typedef struct setup {
+    sinew_rig *rig;
+    sinew_linear *linear;
+    sinew_skin_contact *contact;
+    sinew_skin_contact_state *state;
+    double *weights, *blend, *x;
+    size_t n;
+} setup;
+
+static setup make(void) {
+    sinew_error error = {0};
+    setup s = {0};
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
+    size.vertices = VERTICES;
+    assert_ok(sinew_sample_rig("face", &size, &s.rig, &error));
+    assert_ok(sinew_linear_create(s.rig, &s.linear, &error));
+    assert_ok(sinew_skin_contact_create(s.rig, NULL, NULL, &s.contact, &error));
+    assert_ok(sinew_skin_contact_state_create(s.contact, &s.state, &error));
+    s.n = 3 * (size_t)s.rig->neutral->vertex_count;
+    s.weights = malloc(sizeof(double) * (size_t)s.rig->slider_count);
+    s.blend = malloc(s.n * sizeof(double)), s.x = malloc(s.n * sizeof(double));
+    return s;
+}
+
+static void release(setup *s) {
+    free(s->weights), free(s->blend), free(s->x);
+    sinew_skin_contact_state_destroy(s->state);
+    sinew_skin_contact_destroy(s->contact);
+    sinew_linear_destroy(s->linear);
+    sinew_rig_destroy(s->rig);
+}
+
+static void set(setup *s, const char *slider, double weight) {
+    for (int k = 0; k < s->rig->slider_count; k++)
+        if (strstr(s->rig->sliders[k].name, slider)) s->weights[k] = weight;
+}
+
+static void blend(setup *s) {
+    sinew_linear_evaluate(s->linear, s->weights, s->blend);
+    memcpy(s->x, s->blend, s->n * sizeof(double));
+}
+
+static void apply(setup *s) {
+    sinew_error error = {0};
+    blend(s);
+    assert_ok(sinew_skin_contact_apply(s->state, s->x, NULL, &error));
+}
+
+static double farthest(const setup *s, const double *x) {
+    double most = 0;
+    for (size_t i = 0; i < s->n; i++) most = fmax(most, fabs(s->x[i] - x[i]));
+    return most;
+}
+
+/* Poses whose blend passes lids through eyeballs and lips through each other. */
+static void pose(setup *s, int k) {
+    static const struct {
+        const char *slider;
+        double weight;
+    } poses[][3] = {
+        {{"eyeBlink", 1.3}, {"eyeSquint", 1}, {"cheekSquint", 1}},
+        {{"mouthPress", 1}, {"mouthClose", 0.6}, {"mouthRoll", 1}},
+        {{"eyeBlink", 1.1}, {"mouthPucker", 1}, {"mouthClose", 0.5}},
+        {{"jawOpen", 0.3}, {"mouthClose", 0.9}, {"mouthShrugLower", 1}},
+    };
+    sinew_rig_rest_weights(s->rig, s->weights);
+    for (int i = 0; i < 3; i++) set(s, poses[k][i].slider, poses[k][i].weight);
+}
+enum { POSES = 4 };
+
+static void lids_and_lips_of_a_blend_do_not_cross(void **state) {
+    (void)state;
+    setup s = make();
+    int without = 0;
+    assert_int_equal(crossings(s.rig, s.rig->neutral->positions), 0);
+    for (int k = 0; k < POSES; k++) {
+        pose(&s, k);
+        apply(&s);
+        without += crossings(s.rig, s.blend);
+        assert_int_equal(crossings(s.rig, s.x), 0);
+        sinew_skin_contact_info info = info_of(sinew_skin_contact, s.state);
+        assert_false(info.unchanged);
+        assert_in_range(info.steps, 1, 2 * SINEW_SKIN_CONTACT_STEPS);
+        assert_below(farthest(&s, s.blend), 0.012);
+    }
+    assert_true(without > 20);
+    release(&s);
+}
+
+static void shapes_without_contact_keep_their_bits(void **state) {
+    (void)state;
+    setup s = make();
+    sinew_rig_rest_weights(s.rig, s.weights);
+    set(&s, "browInnerUp", 1), set(&s, "jawOpen", 0.7), set(&s, "noseSneer", 0.5);
+    apply(&s);
+    assert_memory_equal(s.x, s.blend, s.n * sizeof(double));
+    sinew_skin_contact_info info = info_of(sinew_skin_contact, s.state);
+    assert_int_equal(info.steps, 1);
+    assert_int_equal(info.contacts, 0);
+    release(&s);
+}
+
+static void neither_order_nor_threads_change_a_bit(void **state) {
+    (void)state;
+    setup s = make();
+    size_t bytes = s.n * sizeof(double);
+    double *first = malloc(POSES * bytes);
+    for (int k = 0; k < POSES; k++) {
+        pose(&s, k);
+        apply(&s);
+        memcpy(first + (size_t)k * s.n, s.x, bytes);
+    }
+    int threads = sinew_threads();
+    for (int round = 0; round < 2; round++) {
+        sinew_set_threads(round ? 3 : 1);
+        for (int k = POSES - 1; k >= 0; k--) {
+            pose(&s, k);
+            apply(&s);
+            assert_memory_equal(s.x, first + (size_t)k * s.n, bytes);
+        }
+    }
+    sinew_set_threads(threads);
+    free(first);
+    release(&s);
+}
+
+/* A blink in small steps of its slider: what contact adds does not jump. */
+static void contact_follows_a_slider_smoothly(void **state) {
+    (void)state;
+    setup s = make();
+    double *last[2] = {malloc(s.n * sizeof(double)), malloc(s.n * sizeof(double))}, jump = 0;
+    for (int f = 0; f <= 24; f++) {
+        sinew_rig_rest_weights(s.rig, s.weights);
+        set(&s, "eyeBlink", 0.8 + 0.5 * f / 24), set(&s, "mouthPress", f / 24.0);
+        apply(&s);
+        for (size_t i = 0; i < s.n; i++) {
+            if (f > 1) jump = fmax(jump, fabs(s.x[i] - 2 * last[0][i] + last[1][i]));
+            last[1][i] = last[0][i], last[0][i] = s.x[i];
+        }
+    }
+    assert_below(jump, 0.0005); /* m */
+    free(last[0]), free(last[1]);
+    release(&s);
+}
+
+/* A bowl that the blend drags along a sheet and through it: the sheet yields to the bowl where it
+ * ends, and not to where the two met first. */
+static void a_dragged_bowl_presses_where_it_ends(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    enum { SIDE = 24, HALF = SIDE * SIDE };
+    static double x[6 * HALF], deltas[3 * HALF], shape[6 * HALF];
+    static int triangles[3 * 4 * SIDE * SIDE], vertices[HALF];
+    for (int g = 0; g < 2; g++)
+        for (int j = 0; j < SIDE; j++)
+            for (int i = 0; i < SIDE; i++) {
+                double u = 2.0 * i / (SIDE - 1) - 1, v = 2.0 * j / (SIDE - 1) - 1;
+                double *p = x + 3 * ((g * SIDE + j) * SIDE + i);
+                p[0] = g ? 0.2 * u - 0.6 : u, p[1] = g ? 0.2 * v : v;
+                p[2] = g ? 0.03 + 0.1 * (u * u + v * v) : 0;
+            }
+    for (int i = 0; i < HALF; i++) {
+        vertices[i] = HALF + i;
+        deltas[3 * i] = 0.5, deltas[3 * i + 2] = -0.05;
+    }
+    int faces = grid_triangles(2, SIDE, triangles);
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    sinew_skin_contact *contact;
+    sinew_skin_contact_state *own;
+    assert_ok(sinew_mesh_create(2 * HALF, x, faces, NULL, triangles, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_target(rig, "drag", HALF, vertices, deltas, &error));
+    assert_ok(sinew_skin_contact_create(rig, NULL, NULL, &contact, &error));
+    assert_ok(sinew_skin_contact_state_create(contact, &own, &error));
+    memcpy(shape, x, sizeof shape);
+    for (int i = 0; i < 3 * HALF; i++) shape[3 * HALF + i] += deltas[i];
+    assert_true(crossings(rig, shape) > 10);
+    assert_ok(sinew_skin_contact_apply(own, shape, NULL, &error));
+    assert_int_equal(crossings(rig, shape), 0);
+    double dent = 0;
+    for (int v = 0; v < HALF; v++) dent = fmax(dent, fabs(shape[3 * v + 2]));
+    assert_true(dent > 0.004);
+    assert_below(dent, 0.012); /* 0.023 in a single step */
+    sinew_skin_contact_state_destroy(own);
+    sinew_skin_contact_destroy(contact);
+    sinew_rig_destroy(rig);
+}
+
+/* 100 times jawOpen, and lids blown up to the size of a room. */
+static void wild_shapes_come_back_as_they_are_or_better(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    setup s = make();
+    static const double sizes[] = {3, 100, 1e6};
+    for (int k = 0; k < 3; k++) {
+        sinew_rig_rest_weights(s.rig, s.weights);
+        set(&s, "jawOpen", sizes[k]), set(&s, "eyeBlink", sizes[k]);
+        apply(&s);
+        for (size_t i = 0; i < s.n; i++) assert_true(isfinite(s.x[i]));
+        assert_true(crossings(s.rig, s.x) <= crossings(s.rig, s.blend));
+        sinew_skin_contact_info info = info_of(sinew_skin_contact, s.state);
+        if (info.unchanged) assert_memory_equal(s.x, s.blend, s.n * sizeof(double));
+    }
+    blend(&s);
+    s.x[7] = NAN;
+    assert_int_equal(sinew_skin_contact_apply(s.state, s.x, NULL, &error), SINEW_BAD_INPUT);
+    pose(&s, 0);
+    apply(&s); /* the state is as good as new */
+    assert_int_equal(crossings(s.rig, s.x), 0);
+    release(&s);
+}
+
+static bool now(void *user) {
+    return --*(int *)user < 0;
+}
+
+static void a_cancelled_call_leaves_the_shape(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    setup s = make();
+    pose(&s, 0);
+    int polls = 0;
+    sinew_monitor monitor = {.cancelled = now, .user = &polls};
+    blend(&s);
+    assert_int_equal(sinew_skin_contact_apply(s.state, s.x, &monitor, &error), SINEW_CANCELLED);
+    assert_memory_equal(s.x, s.blend, s.n * sizeof(double));
+    apply(&s);
+    assert_int_equal(crossings(s.rig, s.x), 0);
+    release(&s);
+}
+
+static void a_rig_without_triangles_is_named(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    const double x[3] = {0, 0, 0};
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    sinew_skin_contact *contact;
+    int none = 0;
+    assert_ok(sinew_mesh_create(1, x, 0, NULL, &none, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_int_equal(sinew_skin_contact_create(rig, NULL, NULL, &contact, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "no triangles"));
+    assert_null(contact);
+    sinew_rig_destroy(rig);
+}
+
+int test_skin_contact(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lids_and_lips_of_a_blend_do_not_cross),
+        cmocka_unit_test(shapes_without_contact_keep_their_bits),
+        cmocka_unit_test(neither_order_nor_threads_change_a_bit),
+        cmocka_unit_test(contact_follows_a_slider_smoothly),
+        cmocka_unit_test(a_dragged_bowl_presses_where_it_ends),
+        cmocka_unit_test(wild_shapes_come_back_as_they_are_or_better),
+        cmocka_unit_test(a_cancelled_call_leaves_the_shape),
+        cmocka_unit_test(a_rig_without_triangles_is_named),
+    };
+    return cmocka_run_group_tests_name("skin contact", tests, NULL, NULL);
+}
