@@ -108,6 +108,10 @@ static int container(const char *path) {
     return cli_has_ending(path, "fbx") ? 2 : 0;
 }
 
+bool cli_holds_rig(const char *path) {
+    return cli_is_folder(path) || container(path) || kinds_written(path) & SINEW_CONTENT_RIG;
+}
+
 bool cli_keeps(const char *in, const char *out) {
     return in && container(in) && container(in) == container(out);
 }

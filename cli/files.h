@@ -17,6 +17,8 @@ typedef struct cli_file {
 } cli_file;
 
 sinew_status cli_file_read(const char *path, cli_file *file, sinew_error *error);
+/* Whether a rig can be written to a file of this ending, or to this folder. */
+bool cli_holds_rig(const char *path);
 /* Whether files of this ending hold a mesh but no rig. */
 bool cli_holds_mesh_only(const char *path);
 /* The same, choosing of what the file holds the kind of thing that `out` can hold too: a rig, a

@@ -1,9 +1,11 @@
 /* The command: finds the verb, runs it, writes its report, turns its status into an exit code. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "frame.h"
 #include "json.h"
@@ -114,12 +116,24 @@ static int check_output(const char *verb, int code) {
     errno = 0;
     bool good = !ferror(stdout);
     if ((fflush(stdout) == 0 && good) || code != EXIT_DONE) return code;
+    /* A stream only remembers that something went wrong; writing once more reveals the reason. */
+    int reason = errno;
+    if (!reason && write(STDOUT_FILENO, "\n", 1) < 0) reason = errno;
     fprintf(stderr, "sinew%s%s: cannot write to standard output: %s\n", *verb ? " " : "", verb,
-            errno ? strerror(errno) : "not all of it was accepted");
+            reason ? strerror(reason) : "not all of it was accepted");
     return EXIT_IO;
 }
 
+/* The next file that is opened would get the number of a standard stream that is closed, and what
+ * is printed would end up in that file. Writing to these still fails. */
+static void open_closed_streams(void) {
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        if (fcntl(stream, F_GETFD) < 0)
+            (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int count, char **words) {
+    open_closed_streams();
     /* OpenBLAS starts a thread per core when the library loads it, which is later. Where the
      * address space is limited that can fail; the library uses no more than one anyway. */
     setenv("OPENBLAS_NUM_THREADS", "1", 0);

@@ -5,9 +5,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
+#include "files.h"
 #include "frame.h"
+#include "tools.h"
 
 const cli_option cli_shared_options[] = {
     CLI_GROUP("General"),
@@ -157,6 +160,19 @@ static sinew_status check_folder(const char *path, sinew_error *error) {
     return status;
 }
 
+/* Also beforehand: pictures and rigs have an ending that can be written. */
+static sinew_status check_ending(const cli_option *option, const char *path, sinew_error *error) {
+    size_t length = strlen(option->value);
+    bool picture = length >= 3 && !strcasecmp(option->value + length - 3, "png");
+    if (picture && !cli_has_ending(path, "png"))
+        return sinew_fail(error, SINEW_BAD_INPUT, "%s: pictures are written as .png", path);
+    if (!strcmp(option->value, "RIG") && !cli_holds_rig(path))
+        return sinew_fail(error, SINEW_BAD_INPUT,
+                          "%s: '%s' is not an ending of a rig file; a rig folder has no ending",
+                          path, cli_path_ending(path));
+    return SINEW_OK;
+}
+
 static sinew_status check_files(cli_call *call, const char *further) {
     sinew_error *error = &call->error;
     sinew_file_plan *plan;
@@ -176,9 +192,12 @@ static sinew_status check_files(cli_call *call, const char *further) {
     }
     if (status == SINEW_OK && sinew_file_plan_check(plan, error) != SINEW_OK)
         status = error->status == SINEW_BAD_INPUT ? SINEW_MISUSE : error->status;
-    for (int i = 0; i < call->value_count && status == SINEW_OK; i++)
-        if (call->values[i].option->kind == CLI_OUTPUT)
-            status = check_folder(call->values[i].text, error);
+    for (int i = 0; i < call->value_count && status == SINEW_OK; i++) {
+        const struct cli_value *value = &call->values[i];
+        if (value->option->kind != CLI_OUTPUT) continue;
+        status = check_folder(value->text, error);
+        if (status == SINEW_OK) status = check_ending(value->option, value->text, error);
+    }
     sinew_file_plan_destroy(plan);
     return error->status = status;
 }

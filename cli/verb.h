@@ -24,8 +24,9 @@ typedef enum cli_option_kind {
 typedef struct cli_option {
     const char *name; /* with its dashes: "--out" */
     cli_option_kind kind;
-    const char *value;       /* placeholder in the help: "FILE"; the words of a choice */
-    const char *help;        /* what it does, its unit and its default */
+    const char *value; /* placeholder in the help: "FILE"; the words of a choice. Outputs named
+                        * "PNG", "FILE.png" or "RIG" must have an ending of that kind. */
+    const char *help;  /* what it does, its unit and its default */
     double minimum, maximum; /* numbers only; both 0: no limits */
     bool repeatable;         /* may be given several times; otherwise twice is a usage error */
 } cli_option;

@@ -15,7 +15,7 @@ static const cli_option options[] = {
     {"--drivers", CLI_OUTPUT, "FILE",
      "Write the driver table, JSON: how slider weights become target weights in an engine.", 0, 0,
      false},
-    {"--clip-out", CLI_OUTPUT, "FILE",
+    {"--clip-out", CLI_OUTPUT, "RIG",
      "Write the first --curves clip with all corrective weights as plain animation (.glb, .fbx).",
      0, 0, false},
     {"--model", CLI_CHOICE, "rotation|spring", "Model to bake (default rotation).", 0, 0, false},

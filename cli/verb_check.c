@@ -53,7 +53,10 @@ static json_t *findings_json(const sinew_check *check) {
 
 static sinew_status check_one(session *s, const char *name, const sinew_mesh *mesh) {
     sinew_check *check;
-    CLI_TRY(sinew_check_mesh(mesh, &s->options, s->call->monitor, &check, &s->call->error));
+    sinew_error why = {0};
+    sinew_status status = sinew_check_mesh(mesh, &s->options, s->call->monitor, &check, &why);
+    if (status != SINEW_OK)
+        return sinew_fail(&s->call->error, status, "%s: %.400s", name, why.message);
     int problems = sinew_check_problems(check);
     s->problems += problems;
     cli_say(s->call,

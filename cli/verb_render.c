@@ -428,8 +428,13 @@ static sinew_status mark_crossings(cli_call *call, const shape *s, const double 
     *marked = colors;
     if (!colors) return cli_no_memory(&call->error);
     for (size_t i = 0; i < n; i++) colors[i] = s->colors ? s->colors[i] : 1;
-    CLI_TRY(sinew_self_intersections(mesh->vertex_count, x, mesh->triangle_count, mesh->triangles,
-                                     call->monitor, &pairs, &count, &call->error));
+    sinew_error why = {0};
+    sinew_status status =
+        sinew_self_intersections(mesh->vertex_count, x, mesh->triangle_count, mesh->triangles,
+                                 call->monitor, &pairs, &count, &why);
+    if (status != SINEW_OK)
+        return sinew_fail(&call->error, status, "%s: %.400s",
+                          s->label ? s->label : call->arguments[0], why.message);
     for (int i = 0; i < 2 * count; i++)
         for (int k = 0; k < 3; k++)
             memcpy(colors + 3 * mesh->triangles[3 * pairs[i] + k], red, sizeof red);

@@ -43,9 +43,10 @@ sinew_status sinew_folder_begin(const char *path, sinew_folder **folder, sinew_e
     sinew_folder *made = SN_NEW0(sinew_folder, 1);
     char *parent = sn_strndup(path, length);
     if (made) made->path = sn_strdup(path);
-    sinew_status status = parent && made && made->path
-                              ? sn_scratch_open(&made->scratch, parent, 0777, path, error)
-                              : sn_no_memory(error);
+    sinew_status status =
+        parent && made && made->path
+            ? sn_scratch_open(&made->scratch, parent, 0777, path, made->path, error)
+            : sn_no_memory(error);
     sn_free(parent);
     if (status == SINEW_OK)
         *folder = made;

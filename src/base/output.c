@@ -23,6 +23,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/scratch.h"
 
 enum { LINK_LIMIT = 40, SLOTS = 16, NAME_ROOM = 64 };
 
@@ -202,7 +203,7 @@ static sinew_status open_output(sn_output *output, sinew_error *error) {
 
 sinew_status sn_output_open(sn_output *output, const char *path, sinew_error *error) {
     memset(output, 0, sizeof *output);
-    output->path = sn_strdup(path);
+    output->path = sn_scratch_final_path(path);
     output->target = sn_follow_links(path);
     sinew_status status =
         output->path && output->target ? open_output(output, error) : sn_no_memory(error);

@@ -26,8 +26,9 @@ static int remove_entry(const char *path, const struct stat *info, int kind, str
     return remove(path);
 }
 
+/* One descriptor is enough: there may be no more. */
 static void remove_tree(const char *path) {
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(path, remove_entry, 1, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Open folders, for an exit without unwinding. */
@@ -55,6 +56,19 @@ void sn_scratch_remove_all(void) {
     pthread_mutex_lock(&lock);
     for (const sn_scratch *s = open_ones; s; s = s->next) remove_tree(s->path);
     pthread_mutex_unlock(&lock);
+}
+
+char *sn_scratch_final_path(const char *path) {
+    char *shown = NULL;
+    bool inside = false;
+    pthread_mutex_lock(&lock);
+    for (const sn_scratch *s = open_ones; s && !inside; s = s->next) {
+        size_t length = strlen(s->path);
+        inside = s->final && strncmp(path, s->path, length) == 0 && path[length] == '/';
+        if (inside) shown = sn_path_join(s->final, path + length + 1);
+    }
+    pthread_mutex_unlock(&lock);
+    return inside ? shown : sn_strdup(path);
 }
 
 /* Removes the folder if the process that created it has ended. `now` is by the clock of the file
@@ -86,7 +100,7 @@ static void remove_stale(const char *parent, time_t now) {
 }
 
 sinew_status sn_scratch_open(sn_scratch *scratch, const char *parent, mode_t mode,
-                             const char *purpose, sinew_error *error) {
+                             const char *purpose, const char *final, sinew_error *error) {
     *scratch = (sn_scratch){0};
     const char *chosen = getenv("TMPDIR");
     if (!parent) parent = chosen && *chosen ? chosen : "/tmp";
@@ -110,6 +124,7 @@ sinew_status sn_scratch_open(sn_scratch *scratch, const char *parent, mode_t mod
                        *parent ? parent : "this folder", strerror(reason));
     }
     scratch->path = path;
+    scratch->final = final;
     scratch->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (scratch->lock > 0) flock(scratch->lock, LOCK_EX | LOCK_NB);
     enlist(scratch);
@@ -129,11 +144,11 @@ sinew_status sn_scratch_rename(sn_scratch *scratch, const char *path, sinew_erro
 }
 
 void sn_scratch_close(sn_scratch *scratch) {
+    if (scratch->lock > 0) close(scratch->lock); /* first: removing needs a descriptor */
     if (scratch->path) {
         strike_out(scratch);
         remove_tree(scratch->path);
     }
     sn_free(scratch->path);
-    if (scratch->lock > 0) close(scratch->lock);
     *scratch = (sn_scratch){0};
 }

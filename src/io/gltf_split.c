@@ -60,19 +60,20 @@ static int find_split(splitter *s, int vertex, int uv, int normal) {
 }
 
 /* Corners of each triangle: the triangulation names vertices, its face tells which corner. */
-static void split_triangles(const sinew_mesh *mesh, sn_split *split) {
+static sinew_status split_triangles(const sinew_mesh *mesh, sn_split *split, sinew_error *error) {
+    int *corner = SN_NEW0(int, mesh->vertex_count), face = -1; /* of the face, the first there */
+    if (!corner) return sn_no_memory(error);
     for (int t = 0; t < mesh->triangle_count; t++) {
-        int face = mesh->triangle_face[t];
-        for (int k = 0; k < 3; k++) {
-            int vertex = mesh->triangles[3 * (size_t)t + (size_t)k], found = vertex;
-            for (int c = mesh->face_start[face]; c < mesh->face_start[face + 1]; c++)
-                if (mesh->face_vertices[c] == vertex) {
-                    found = split->corners[c];
-                    break;
-                }
-            split->triangles[3 * (size_t)t + (size_t)k] = found;
+        if (mesh->triangle_face[t] != face) {
+            face = mesh->triangle_face[t];
+            for (int c = mesh->face_start[face + 1] - 1; c >= mesh->face_start[face]; c--)
+                corner[mesh->face_vertices[c]] = c;
         }
+        for (size_t i = 3 * (size_t)t; i < 3 * (size_t)t + 3; i++)
+            split->triangles[i] = split->corners[corner[mesh->triangles[i]]];
     }
+    sn_free(corner);
+    return SINEW_OK;
 }
 
 static sinew_status split_corners(splitter *s, sinew_error *error) {
@@ -88,8 +89,7 @@ static sinew_status split_corners(splitter *s, sinew_error *error) {
         if (i < 0) return sn_no_memory(error);
         split->corners[c] = i;
     }
-    split_triangles(mesh, split);
-    return SINEW_OK;
+    return split_triangles(mesh, split, error);
 }
 
 sinew_status sn_split_create(const sinew_mesh *mesh, sn_split *split, sinew_error *error) {

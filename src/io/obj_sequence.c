@@ -108,7 +108,7 @@ static void release(sinew_frame_writer *writer) {
 }
 
 static sinew_status make_beside(sequence *s, const char *path, sinew_error *error) {
-    SN_TRY(sn_scratch_open(&s->scratch, s->names.folder, 0777, path, error));
+    SN_TRY(sn_scratch_open(&s->scratch, s->names.folder, 0777, path, s->names.folder, error));
     s->beside = sn_path_join(s->scratch.path, "");
     return s->beside ? SINEW_OK : sn_no_memory(error);
 }

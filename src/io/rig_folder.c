@@ -229,7 +229,7 @@ sinew_status sn_rig_folder_write(const char *path, const sinew_rig *rig, sinew_e
     char *parent = bare ? sn_strndup(bare, (size_t)(sn_path_name(bare) - bare)) : NULL;
     sn_scratch scratch = {0};
     sinew_status status =
-        parent ? sn_scratch_open(&scratch, parent, 0777, path, error) : sn_no_memory(error);
+        parent ? sn_scratch_open(&scratch, parent, 0777, path, bare, error) : sn_no_memory(error);
     if (status == SINEW_OK) status = write_into(scratch.path, rig, error);
     if (status == SINEW_OK) status = sn_scratch_rename(&scratch, bare, error);
     sn_scratch_close(&scratch);

@@ -2,7 +2,6 @@
  * edge of one meets the other. */
 #include "mesh/intersection.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -203,17 +202,43 @@ static void mark_pairs(void *context, sn_span span) {
 typedef struct narrow_phase {
     side a, b;
     const sinew_monitor *monitor;
+    int triangle_count;
+    size_t seen; /* pairs so far */
 } narrow_phase;
+
+/* On a surface, a triangle is near a few dozen others. In a heap each is near all others, so that a
+ * small file would take hours and all memory. */
+static size_t most_pairs(int triangle_count) {
+    return ((size_t)1 << 25) + 256 * (size_t)triangle_count;
+}
+
+static sinew_status too_many(int triangle_count, sinew_error *error) {
+    return sn_fail(error, SINEW_BAD_INPUT,
+                   "more than %zu pairs of its %d triangles are in the same place: too many to "
+                   "search for intersections",
+                   most_pairs(triangle_count), triangle_count);
+}
+
+static sinew_status count_seen(narrow_phase *phase, int count, sinew_error *error) {
+    phase->seen += (size_t)count;
+    return phase->seen > most_pairs(phase->triangle_count) ? too_many(phase->triangle_count, error)
+                                                           : SINEW_OK;
+}
+
+static sinew_status test_pairs(const narrow_phase *phase, int count, const int *pairs, char *meet,
+                               sinew_error *error) {
+    sn_parallel_for_stoppable(count, 64, mark_pairs,
+                              &(mark_pairs_loop){&phase->a, &phase->b, pairs, meet});
+    if (sn_scope_poll() || sn_cancelled(phase->monitor))
+        return sn_fail(error, SINEW_CANCELLED, "cancelled");
+    return SINEW_OK;
+}
 
 /* A sn_pair_filter: the triangles meet. */
 static sinew_status narrow(void *user, int count, const int *pairs, char *keep,
                            sinew_error *error) {
-    const narrow_phase *phase = user;
-    sn_parallel_for_stoppable(count, 64, mark_pairs,
-                              &(mark_pairs_loop){&phase->a, &phase->b, pairs, keep});
-    if (sn_scope_poll() || sn_cancelled(phase->monitor))
-        return sn_fail(error, SINEW_CANCELLED, "cancelled");
-    return SINEW_OK;
+    SN_TRY(count_seen(user, count, error));
+    return test_pairs(user, count, pairs, keep, error);
 }
 
 typedef struct find_some_collapsed_loop {
@@ -331,9 +356,8 @@ static sinew_status list_copies(const thinned *thin, sn_pairs *pairs, sinew_erro
         total += (size_t)(copies->start[pair[0] + 1] - copies->start[pair[0]]) *
                  (size_t)(copies->start[pair[1] + 1] - copies->start[pair[1]]);
     }
-    if (total > INT_MAX / 2)
-        return sn_fail(error, SINEW_BAD_INPUT, "%zu pairs of triangles that cross are too many",
-                       total);
+    int triangle_count = copies->start[copies->count];
+    if (total > most_pairs(triangle_count)) return too_many(triangle_count, error);
     int *first = SN_NEW(int, total), *second = SN_NEW(int, total);
     sinew_status status = first && second ? SINEW_OK : sn_no_memory(error);
     size_t n = 0;
@@ -384,7 +408,7 @@ sinew_status sn_self_intersections(int vertex_count, const double *positions, in
     side one = {positions, s.thin.triangles, s.thin.corner, s.collapsed};
     if (status == SINEW_OK)
         status = sn_box_pairs(s.thin.count, s.boxes, 0, NULL, narrow,
-                              &(narrow_phase){one, one, monitor}, pairs, error);
+                              &(narrow_phase){one, one, monitor, s.thin.count, 0}, pairs, error);
     if (status == SINEW_OK && s.thin.count < triangle_count)
         status = list_copies(&s.thin, pairs, error);
     end_self_search(&s);
@@ -403,6 +427,7 @@ static sinew_status note_crossing(void *user, int count, const int *pairs, char 
     enum { SOME = 4096 }; /* known before the next are tested */
     cross_phase *phase = user;
     int open[2 * SOME];
+    SN_TRY(count_seen(&phase->pairs, count, error));
     memset(keep, 0, (size_t)count);
     for (int next = 0; next < count;) {
         int found = 0;
@@ -413,7 +438,7 @@ static sinew_status note_crossing(void *user, int count, const int *pairs, char 
             found++;
         }
         char meet[SOME];
-        SN_TRY(narrow(&phase->pairs, found, open, meet, error));
+        SN_TRY(test_pairs(&phase->pairs, found, open, meet, error));
         for (int i = 0; i < found; i++)
             if (meet[i]) phase->crosses[open[2 * i]] = phase->crosses[open[2 * i + 1]] = true;
     }
@@ -430,8 +455,9 @@ sinew_status sn_crossing_triangles(int vertex_count, const double *positions, in
     side one = {positions, s.thin.triangles, s.thin.corner, s.collapsed};
     sn_pairs none = {0};
     if (status == SINEW_OK)
-        status = sn_box_pairs(s.thin.count, s.boxes, 0, NULL, note_crossing,
-                              &(cross_phase){{one, one, NULL}, thin}, &none, error);
+        status =
+            sn_box_pairs(s.thin.count, s.boxes, 0, NULL, note_crossing,
+                         &(cross_phase){{one, one, NULL, s.thin.count, 0}, thin}, &none, error);
     for (int t = 0; status == SINEW_OK && t < triangle_count; t++)
         crosses[t] = thin[s.thin.first[t]];
     sn_pairs_free(&none);
@@ -455,8 +481,9 @@ sinew_status sn_intersections(int vertex_count_a, const double *positions_a, int
     sinew_status status = SINEW_OK;
     if (!boxes_a || !boxes_b || !a.collapsed || !b.collapsed) status = sn_no_memory(error);
     if (status == SINEW_OK)
-        status = sn_box_pairs(triangle_count_a, boxes_a, triangle_count_b, boxes_b, narrow,
-                              &(narrow_phase){a, b, monitor}, pairs, error);
+        status = sn_box_pairs(
+            triangle_count_a, boxes_a, triangle_count_b, boxes_b, narrow,
+            &(narrow_phase){a, b, monitor, triangle_count_a + triangle_count_b, 0}, pairs, error);
     sn_free(boxes_a);
     sn_free(boxes_b);
     sn_free(a.collapsed);

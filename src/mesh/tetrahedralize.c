@@ -254,7 +254,7 @@ sinew_status sinew_tets_from_surface(const sinew_mesh *mesh, const sinew_tets_op
     else if (!program)
         status = sn_fail(error, SINEW_UNAVAILABLE,
                          "%s is not installed (on Debian: apt install tetgen)", name);
-    if (status == SINEW_OK) status = sn_scratch_open(&scratch, NULL, 0700, name, error);
+    if (status == SINEW_OK) status = sn_scratch_open(&scratch, NULL, 0700, name, NULL, error);
     if (status == SINEW_OK)
         status = run_in(scratch.path, program, &solid, options, monitor, made, error);
     sn_scratch_close(&scratch);

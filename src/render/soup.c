@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -140,34 +141,60 @@ done:
     return status;
 }
 
+/* A number for the edge between two vertices, in either direction. */
+static uint64_t edge_of(int a, int b) {
+    return a < b ? (uint64_t)a << 32 | (uint64_t)b : (uint64_t)b << 32 | (uint64_t)a;
+}
+
+static int compare_edges(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The edges of a face, sorted. */
+static int list_edges(const sinew_mesh *mesh, int face, uint64_t *edges) {
+    int begin = mesh->face_start[face], count = mesh->face_start[face + 1] - begin;
+    const int *v = mesh->face_vertices + begin;
+    for (int c = 0; c < count; c++) edges[c] = edge_of(v[c], v[c + 1 < count ? c + 1 : 0]);
+    if (count > 1) qsort(edges, (size_t)count, sizeof *edges, compare_edges);
+    return count;
+}
+
 /* Which edges of the triangles are edges of the mesh's faces: opposite corner k lie k+1 and k+2. */
-static void mark_edges(sn_soup *soup, int first, const sinew_mesh *mesh) {
+static sinew_status mark_edges(sn_soup *soup, int first, const sinew_mesh *mesh,
+                               sinew_error *error) {
+    int most = 0, face = -1, count = 0;
+    for (int f = 0; f < mesh->face_count; f++)
+        if (most < mesh->face_start[f + 1] - mesh->face_start[f])
+            most = mesh->face_start[f + 1] - mesh->face_start[f];
+    uint64_t *edges = SN_NEW(uint64_t, most);
+    if (!edges) return sn_no_memory(error);
     for (int t = 0; t < mesh->triangle_count; t++) {
         const int *v = mesh->triangles + 3 * (size_t)t;
-        int face = mesh->triangle_face[t];
-        int begin = mesh->face_start[face], end = mesh->face_start[face + 1];
+        if (mesh->triangle_face[t] != face)
+            count = list_edges(mesh, face = mesh->triangle_face[t], edges);
         unsigned char bits = 0;
         for (int k = 0; k < 3; k++) {
-            int a = v[(k + 1) % 3], b = v[(k + 2) % 3];
-            for (int c = begin; c < end; c++) {
-                int u = mesh->face_vertices[c];
-                int w = mesh->face_vertices[c + 1 < end ? c + 1 : begin];
-                if ((u == a && w == b) || (u == b && w == a)) bits |= (unsigned char)(1 << k);
-            }
+            uint64_t edge = edge_of(v[(k + 1) % 3], v[(k + 2) % 3]);
+            if (bsearch(&edge, edges, (size_t)count, sizeof edge, compare_edges))
+                bits |= (unsigned char)(1 << k);
         }
         soup->real_edge[first + t] = bits;
     }
+    sn_free(edges);
+    return SINEW_OK;
 }
 
-static void add_mesh(sn_soup *soup, int *vertices, int *triangles, const sinew_mesh *mesh,
-                     const double *positions) {
+static sinew_status add_mesh(sn_soup *soup, int *vertices, int *triangles, const sinew_mesh *mesh,
+                             const double *positions, sinew_error *error) {
     memcpy(soup->positions + 3 * (size_t)*vertices, positions ? positions : mesh->positions,
            sizeof(double) * 3 * (size_t)mesh->vertex_count);
     for (int i = 0; i < 3 * mesh->triangle_count; i++)
         soup->triangles[3 * (size_t)*triangles + (size_t)i] = mesh->triangles[i] + *vertices;
-    mark_edges(soup, *triangles, mesh);
+    SN_TRY(mark_edges(soup, *triangles, mesh, error));
     *vertices += mesh->vertex_count;
     *triangles += mesh->triangle_count;
+    return SINEW_OK;
 }
 
 /* Transparent helper surfaces (tear film, shadow and lash cards) would hide the eyes. */
@@ -222,7 +249,8 @@ sinew_status sn_soup_create(const sinew_panel *panel, double heat_low, double he
     }
 
     int used_vertices = 0, used_triangles = 0;
-    add_mesh(soup, &used_vertices, &used_triangles, mesh, panel->positions);
+    sinew_status status =
+        add_mesh(soup, &used_vertices, &used_triangles, mesh, panel->positions, error);
     bool eyes = false;
     for (int t = 0; t < mesh->triangle_count; t++) {
         int part = mesh->face_part ? mesh->face_part[mesh->triangle_face[t]] : 0;
@@ -232,17 +260,15 @@ sinew_status sn_soup_create(const sinew_panel *panel, double heat_low, double he
         soup->material[t] = panel->heat ? SN_MATERIAL_PAINT : (unsigned char)material_of_part(name);
         eyes |= soup->material[t] == SN_MATERIAL_EYE;
     }
-    for (int i = 0; i < panel->extra_count; i++) {
+    for (int i = 0; i < panel->extra_count && status == SINEW_OK; i++) {
         memset(soup->material + used_triangles, SN_MATERIAL_GREY,
                (size_t)panel->extras[i]->triangle_count);
-        add_mesh(soup, &used_vertices, &used_triangles, panel->extras[i], NULL);
+        status = add_mesh(soup, &used_vertices, &used_triangles, panel->extras[i], NULL, error);
     }
-    if (eyes) {
-        sinew_status status = add_gaze(soup, mesh, up, error);
-        if (status != SINEW_OK) {
-            sn_soup_free(soup);
-            return status;
-        }
+    if (status == SINEW_OK && eyes) status = add_gaze(soup, mesh, up, error);
+    if (status != SINEW_OK) {
+        sn_soup_free(soup);
+        return status;
     }
     drop_hidden(soup);
     for (size_t i = 0; painted && i < 3 * vertices; i++) soup->colors[i] = 1;

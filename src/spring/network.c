@@ -102,13 +102,18 @@ static side *list_sides(int triangle_count, const int *triangles) {
     return sides;
 }
 
+/* Where more triangles than a surface has share an edge, each is tied to the next few: tying all to
+ * all would take a number of springs that grows with the square of theirs. */
+enum { MOST_FLAPS = 8 };
+
 static bool add_flaps(spring_list *list, int triangle_count, const int *triangles) {
     size_t count = 3 * (size_t)triangle_count;
     side *sides = list_sides(triangle_count, triangles);
     bool ok = sides != NULL;
     for (size_t a = 0; a < count && ok; a++)
-        for (size_t b = a + 1; b < count && sides[b].edge == sides[a].edge && ok; b++)
-            ok = list_add(list, sides[a].opposite, sides[b].opposite, SINEW_SPRING_KIND_BENDING);
+        for (size_t b = a + 1; ok && b < count && b <= a + MOST_FLAPS; b++)
+            ok = sides[b].edge != sides[a].edge ||
+                 list_add(list, sides[a].opposite, sides[b].opposite, SINEW_SPRING_KIND_BENDING);
     sn_free(sides);
     return ok;
 }

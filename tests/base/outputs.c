@@ -223,7 +223,7 @@ static void scratch_folders_of_dead_runs_are_removed(void **state) {
     pid_t child = fork();
     if (child == 0) {
         sn_scratch scratch;
-        if (sn_scratch_open(&scratch, at(""), 0700, "test", &error) == SINEW_OK) {
+        if (sn_scratch_open(&scratch, at(""), 0700, "test", NULL, &error) == SINEW_OK) {
             char *inside = sn_path_join(scratch.path, "file");
             sn_file_write(inside, "x", 1, &error);
             struct timespec old[2] = {{1, 0}, {1, 0}};
@@ -234,11 +234,11 @@ static void scratch_folders_of_dead_runs_are_removed(void **state) {
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(hidden_files(), 1);
     sn_scratch first, second;
-    assert_ok(sn_scratch_open(&first, at(""), 0700, "test", &error));
+    assert_ok(sn_scratch_open(&first, at(""), 0700, "test", NULL, &error));
     assert_int_equal(hidden_files(), 1); /* the new one */
     struct timespec old[2] = {{1, 0}, {1, 0}};
     assert_int_equal(utimensat(AT_FDCWD, first.path, old, 0), 0);
-    assert_ok(sn_scratch_open(&second, at(""), 0700, "test", &error));
+    assert_ok(sn_scratch_open(&second, at(""), 0700, "test", NULL, &error));
     assert_int_equal(hidden_files(), 2); /* one that lives stays, however old */
     sn_scratch_close(&first);
     snprintf(dead, sizeof dead, "%s", at("finished"));
@@ -246,8 +246,25 @@ static void scratch_folders_of_dead_runs_are_removed(void **state) {
     sn_scratch_close(&second);
     assert_true(sn_is_folder(dead));
     assert_int_equal(hidden_files(), 0);
-    assert_int_equal(sn_scratch_open(&first, at("no such"), 0700, "test", &error), SINEW_IO);
+    assert_int_equal(sn_scratch_open(&first, at("no such"), 0700, "test", NULL, &error), SINEW_IO);
     assert_non_null(strstr(error.message, "no such"));
+}
+
+static void messages_name_a_scratch_file_as_it_will_be_called(void **state) {
+    (void)state;
+    sinew_error error;
+    sn_scratch scratch;
+    assert_ok(sn_scratch_open(&scratch, at(""), 0700, "test", at("final"), &error));
+    char *inside = sn_path_join(scratch.path, "sub/file");
+    assert_int_equal(sn_file_write(inside, "x", 1, &error), SINEW_IO);
+    assert_non_null(strstr(error.message, at("final/sub/file")));
+    assert_null(strstr(error.message, ".scratch/file"));
+    char *beside = sn_path_join(at("else"), "file"), *shown = sn_scratch_final_path(beside);
+    assert_string_equal(shown, beside);
+    sn_free(shown);
+    sn_free(beside);
+    sn_free(inside);
+    sn_scratch_close(&scratch);
 }
 
 int test_outputs(void) {
@@ -262,6 +279,7 @@ int test_outputs(void) {
         cmocka_unit_test(named_leftovers_are_used_up_by_the_next_run),
         cmocka_unit_test(moved_files_follow_the_rules_of_outputs),
         cmocka_unit_test(scratch_folders_of_dead_runs_are_removed),
+        cmocka_unit_test(messages_name_a_scratch_file_as_it_will_be_called),
     };
     return cmocka_run_group_tests_name("outputs", tests, start, NULL);
 }

@@ -66,12 +66,35 @@ static void a_full_output_device_is_not_success(void **state) {
     expect_code(4, "sinew help >/dev/full");
 }
 
+static void what_is_printed_does_not_end_up_in_a_file(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0, "sinew sample bar --out bar --vertices 1000 --quiet");
+    static const char *const closed[] = {">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"};
+    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++) {
+        int code = strstr(closed[i], ">&-") && *closed[i] != '2' ? 4 : 0;
+        expect_code(code, "sinew render bar --turntable 0.1 --size 64x64 --out x.gif %s",
+                    closed[i]);
+        expect_code(0, "head -c 4 x.gif | grep -q GIF8 && rm x.gif");
+    }
+}
+
+static void a_folder_that_fails_goes_even_without_a_spare_descriptor(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0, "sinew sample bar --out bar --vertices 1000 --quiet");
+    expect_refusal(4, "o/neutral.obj|Too many open files", "ulimit -n 4; sinew convert bar o");
+    assert_int_equal(files_with(".sinew"), 0);
+}
+
 int test_usage(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_in_the_call_are_exit_2_with_a_hint),
         cmocka_unit_test(the_bare_command_lists_its_verbs),
         cmocka_unit_test(quiet_is_quiet_and_paths_may_look_like_options),
         cmocka_unit_test(a_full_output_device_is_not_success),
+        cmocka_unit_test(what_is_printed_does_not_end_up_in_a_file),
+        cmocka_unit_test(a_folder_that_fails_goes_even_without_a_spare_descriptor),
     };
     return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
 }

@@ -84,6 +84,8 @@ def write_special(folder):
         "short.obj": "v 0 0 0\nv 1 0\nv 0 1 0\nf 1 2 3\n",
         "two.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2\n",
         "escape.obj": "o \x1b[2Jevil\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n",
+        "heap.obj": "v 0 0 0\nv 2 0 0\nv 0 2 0\nv 1 1 -1\nv 1 0 1\nv 0 1 1\n"
+                    + "f 1 2 3\nf 4 5 6\n" * 7000,
         "far.obj": "v 1e300 0 0\nv -1e300 0 0\nv 0 1e300 0\nf 1 2 3\n",
         "huge.ply": "ply\nformat binary_little_endian 1.0\nelement vertex 4000000000\n"
                     "property float x\nproperty float y\nproperty float z\nend_header\n",

@@ -275,6 +275,30 @@ static void repeated_pairs_are_dropped(void **state) {
     sn_pairs_free(&pairs);
 }
 
+/* Each triangle of a heap is near all others, so that a small file could ask for any amount of work
+ * and memory. The needles have no area: they are counted, and cost nothing more. */
+static void a_heap_of_triangles_is_refused(void **state) {
+    (void)state;
+    enum { COUNT = 9000 };
+    double *positions = malloc(sizeof(double[9]) * COUNT);
+    int *triangles = malloc(sizeof(int[3]) * COUNT);
+    bool *crosses = malloc(COUNT);
+    for (int t = 0; t < COUNT; t++)
+        for (int k = 0; k < 3; k++) {
+            triangles[3 * t + k] = 3 * t + k;
+            for (int c = 0; c < 3; c++) positions[9 * t + 3 * k + c] = (k - 1) * (1 + 1e-4 * t);
+        }
+    sinew_error error;
+    sn_pairs pairs;
+    assert_int_equal(
+        sn_self_intersections(3 * COUNT, positions, COUNT, triangles, NULL, &pairs, &error),
+        SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "of its 9000 triangles are in the same place"));
+    assert_int_equal(sn_crossing_triangles(3 * COUNT, positions, COUNT, triangles, crosses, &error),
+                     SINEW_BAD_INPUT);
+    free(positions), free(triangles), free(crosses);
+}
+
 int test_intersections(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predicates_are_exact),
@@ -286,6 +310,7 @@ int test_intersections(void) {
         cmocka_unit_test(two_meshes_are_compared_in_order),
         cmocka_unit_test(box_pairs_match_brute_force),
         cmocka_unit_test(repeated_pairs_are_dropped),
+        cmocka_unit_test(a_heap_of_triangles_is_refused),
     };
     return cmocka_run_group_tests_name("intersections", tests, NULL, NULL);
 }

@@ -238,6 +238,31 @@ static void what_a_pose_opens_counts_less(void **state) {
     sinew_mesh_destroy(mesh);
 }
 
+/* A book of pages: tying each to every other one would take half a million springs. */
+static void springs_grow_with_the_triangles_of_an_edge_and_not_with_their_square(void **state) {
+    (void)state;
+    enum { PAGES = 1000 };
+    double *positions = calloc(3 * (PAGES + 2), sizeof *positions);
+    int *faces = malloc(sizeof(int[3]) * PAGES), *start = malloc(sizeof(int) * (PAGES + 1));
+    positions[5] = 1, *start = 0;
+    for (int i = 0; i < PAGES; i++) {
+        double angle = 6.28 * i / PAGES;
+        positions[3 * (i + 2)] = cos(angle), positions[3 * (i + 2) + 1] = sin(angle);
+        faces[3 * i] = 0, faces[3 * i + 1] = 1, faces[3 * i + 2] = i + 2,
+                  start[i + 1] = 3 * (i + 1);
+    }
+    sinew_error error;
+    sinew_mesh *mesh;
+    sn_network *network;
+    assert_ok(sinew_mesh_create(PAGES + 2, positions, PAGES, start, faces, &mesh, &error));
+    assert_ok(sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_BENDING_FLAP, 0, &network,
+                                &error));
+    assert_int_equal(count_kind(network, SINEW_SPRING_KIND_BENDING), 8 * PAGES - 36);
+    sn_network_destroy(network);
+    sinew_mesh_destroy(mesh);
+    free(positions), free(faces), free(start);
+}
+
 int test_network(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flap_has_five_edges_and_one_bending_spring),
@@ -249,6 +274,7 @@ int test_network(void) {
         cmocka_unit_test(coincident_vertices_get_a_finite_stiffness),
         cmocka_unit_test(components_count_separate_parts_and_leave_out_isolated_vertices),
         cmocka_unit_test(what_a_pose_opens_counts_less),
+        cmocka_unit_test(springs_grow_with_the_triangles_of_an_edge_and_not_with_their_square),
     };
     return cmocka_run_group_tests_name("network", tests, NULL, NULL);
 }
