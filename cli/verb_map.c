@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "balls.h"
-#include "face_view.h"
+#include "hidden.h"
 #include "report.h"
+#include "sinew/face_view.h"
+#include "sinew/files.h"
 #include "verb.h"
 
 static const cli_option options[] = {
@@ -24,62 +26,113 @@ static const cli_option options[] = {
     CLI_END,
 };
 
-static sinew_status draw(cli_call *call, const sinew_rig *rig, const sinew_anatomy *anatomy,
-                         const sinew_capture *capture, sinew_image **image) {
-    const sinew_marker_map *map = sinew_capture_map(capture);
-    const sinew_mesh *mesh = rig->neutral;
-    double *points = CLI_NEW(double, 4 * (size_t)map->count),
-           *heat = points + 3 * (size_t)map->count;
-    sinew_mesh *with = NULL;
-    float *colors = NULL;
-    sinew_status status = points ? SINEW_OK : cli_no_memory(&call->error);
-    if (status == SINEW_OK) {
-        sinew_marker_map_points(map, mesh, mesh->positions, points);
-        for (int i = 0; i < map->count; i++) heat[i] = sinew_capture_doubt(capture, i) != NULL;
-        double size = sinew_diagonal(map->count, points);
-        status = cli_add_balls(call, mesh, NULL, NULL, map->count, points, heat, 0.012 * size,
-                               &with, &colors);
-        if (status == SINEW_OK) {
-            sinew_panel panels[2] = {{.mesh = with, .colors = colors},
-                                     {.mesh = with, .colors = colors, .turn = 60}};
-            sinew_render_options o;
-            sinew_render_options_init(&o);
-            o.azimuth = o.elevation = 0, o.ground = false;
-            bool z_up = false;
-            cli_face_front(anatomy, &z_up, &o.azimuth);
-            o.up = z_up ? 'z' : 'y';
-            for (int k = 0; k < 3; k++) {
-                double low = INFINITY, high = -INFINITY;
-                for (int i = 0; i < map->count; i++)
-                    low = fmin(low, points[3 * i + k]), high = fmax(high, points[3 * i + k]);
-                o.center[k] = 0.5 * (low + high);
-            }
-            o.radius = 0.65 * size;
-            status = sinew_render(2, panels, &o, image, &call->error);
-        }
-    }
-    sinew_mesh_destroy(with);
-    sinew_free(points), sinew_free(colors);
+/* Azimuths of the picture. */
+static const double views[] = {0, 60};
+
+/* A copy of the rig's neutral without what hides the face, such as hair. */
+static sinew_status show_face(cli_call *call, const sinew_rig *rig, const sinew_face_view *face,
+                              int covers, sinew_rig **shown) {
+    const char **hidden = CLI_NEW(const char *, (size_t)covers + 1);
+    sinew_mesh *mesh = NULL;
+    sinew_status status =
+        hidden ? sinew_mesh_copy(rig->neutral, &mesh, &call->error) : cli_no_memory(&call->error);
+    if (status == SINEW_OK) status = sinew_rig_create(mesh, shown, &call->error);
+    for (int i = 0; hidden && i < covers; i++) hidden[i] = sinew_face_view_cover(face, i);
+    if (status == SINEW_OK) status = cli_hide(call, *shown, covers, hidden);
+    sinew_free(hidden);
     return status;
 }
 
+static sinew_status draw_face(cli_call *call, const sinew_mesh *shown,
+                              const sinew_face_view_info *face, int count, const double *points,
+                              const double *heat, sinew_image **image) {
+    sinew_mesh *with = NULL;
+    float *colors = NULL;
+    double size = sinew_diagonal(count, points);
+    sinew_status status =
+        cli_add_balls(call, shown, NULL, NULL, count, points, heat, 0.012 * size, &with, &colors);
+    if (status == SINEW_OK) {
+        sinew_panel panels[2] = {{.mesh = with, .colors = colors, .turn = views[0]},
+                                 {.mesh = with, .colors = colors, .turn = views[1]}};
+        sinew_render_options o;
+        sinew_render_options_init(&o);
+        o.azimuth = face->azimuth, o.elevation = 0, o.ground = false;
+        o.up = face->z_up ? 'z' : 'y';
+        for (int k = 0; k < 3; k++) {
+            double low = INFINITY, high = -INFINITY;
+            for (int i = 0; i < count; i++)
+                low = fmin(low, points[3 * i + k]), high = fmax(high, points[3 * i + k]);
+            o.center[k] = 0.5 * (low + high);
+        }
+        o.radius = 0.65 * size;
+        status = sinew_render(2, panels, &o, image, &call->error);
+    }
+    sinew_mesh_destroy(with);
+    sinew_free(colors);
+    return status;
+}
+
+static sinew_status draw(cli_call *call, const sinew_rig *rig, const sinew_anatomy *anatomy,
+                         const sinew_capture *capture, sinew_image **image) {
+    const sinew_marker_map *map = sinew_capture_map(capture);
+    double *points = CLI_NEW(double, 4 * (size_t)map->count),
+           *heat = points + 3 * (size_t)map->count;
+    sinew_face_view *face = NULL;
+    sinew_face_view_info about = {.size = sizeof about};
+    sinew_rig *shown = NULL;
+    sinew_status status = points ? SINEW_OK : cli_no_memory(&call->error);
+    if (status == SINEW_OK)
+        status = sinew_face_view_create(rig, anatomy, map, 2, views, 0, call->monitor, &face,
+                                        &call->error);
+    if (status == SINEW_OK) {
+        sinew_face_view_get_info(face, &about);
+        sinew_marker_map_points(map, rig->neutral, rig->neutral->positions, points);
+        for (int i = 0; i < map->count; i++) heat[i] = sinew_capture_doubt(capture, i) != NULL;
+        status = show_face(call, rig, face, about.covers, &shown);
+    }
+    if (status == SINEW_OK)
+        status = draw_face(call, shown->neutral, &about, map->count, points, heat, image);
+    sinew_rig_destroy(shown);
+    sinew_face_view_destroy(face);
+    sinew_free(points);
+    return status;
+}
+
+/* What is in a regular file that is about to be replaced; *bytes is NULL when there is none. */
+static sinew_status keep(cli_call *call, const char *path, char **bytes, size_t *size) {
+    struct stat old;
+    *bytes = NULL;
+    if (stat(path, &old) != 0 || !S_ISREG(old.st_mode)) return SINEW_OK;
+    return sinew_file_read(path, bytes, size, &call->error);
+}
+
 /* The map and the picture, or none of them. The picture comes first: it needs far more memory and
- * room, and is more likely to fail. */
+ * room, and is more likely to fail. When the map fails, what was there before the picture is put
+ * back. */
 static sinew_status write_files(cli_call *call, const sinew_rig *rig, const sinew_anatomy *anatomy,
                                 const sinew_capture *capture) {
     const char *picture = cli_text(call, "--picture"), *map = cli_text(call, "--map-out");
     struct stat made;
+    char *old = NULL;
+    size_t size = 0;
     if (picture) {
         sinew_image *image = NULL;
         sinew_status status = draw(call, rig, anatomy, capture, &image);
+        if (status == SINEW_OK && map) status = keep(call, picture, &old, &size);
         if (status == SINEW_OK) status = sinew_image_write(picture, image, &call->error);
         sinew_image_destroy(image);
-        CLI_TRY(status);
+        if (status != SINEW_OK) {
+            sinew_free(old);
+            return status;
+        }
     }
     sinew_status status =
         map ? sinew_marker_map_write(map, sinew_capture_map(capture), &call->error) : SINEW_OK;
-    if (status != SINEW_OK && picture && stat(picture, &made) == 0 && S_ISREG(made.st_mode))
+    if (status != SINEW_OK && old)
+        sinew_file_write(picture, old, size, NULL);
+    else if (status != SINEW_OK && picture && stat(picture, &made) == 0 && S_ISREG(made.st_mode))
         unlink(picture);
+    sinew_free(old);
     return status;
 }
 

@@ -5,9 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "face_view.h"
 #include "frame.h"
 #include "jobs.h"
+#include "sinew/face_view.h"
+#include "sinew/render.h"
 #include "sinew/selection.h"
 
 /* Frames of a picture; largest rate of a video, in Hz. */
@@ -70,12 +71,13 @@ static sinew_status read_take(cli_call *call, take *t) {
 /* What is shown: the rig, and how. */
 typedef struct scenery {
     sinew_rig *rig;
-    cli_face_view face;
+    sinew_face_view *face;
+    sinew_face_view_info about;
     char *views; /* azimuths for `render` */
 } scenery;
 
 static void free_scenery(scenery *s) {
-    cli_face_view_free(&s->face);
+    sinew_face_view_destroy(s->face);
     sinew_rig_destroy(s->rig);
     sinew_free(s->views);
 }
@@ -93,6 +95,44 @@ static sinew_status check_hidden(cli_call *call, const sinew_rig *rig) {
     return SINEW_OK;
 }
 
+/* Where the markers are. A take that does not fit the rig has none: the solver says why. */
+static sinew_status find_markers(cli_call *call, const sinew_rig *rig, const sinew_anatomy *anatomy,
+                                 const sinew_markers *markers, sinew_marker_map **points) {
+    sinew_capture_options chosen;
+    sinew_capture_options_init(&chosen);
+    chosen.anatomy = anatomy;
+    sinew_monitor silent = {.cancelled = call->monitor->cancelled, .user = call->monitor->user};
+    sinew_capture *capture;
+    sinew_error wrong = {0};
+    sinew_status status = sinew_capture_create(rig, markers, &chosen, &silent, &capture, &wrong);
+    if (status == SINEW_BAD_INPUT) return SINEW_OK;
+    if (status == SINEW_OK) {
+        status = sinew_marker_map_copy(sinew_capture_map(capture), points, &wrong);
+        sinew_capture_destroy(capture);
+    }
+    if (status != SINEW_OK) call->error = wrong;
+    return status;
+}
+
+/* s->face and s->about: of a take that does not fit, no face. */
+static sinew_status find_face(cli_call *call, const take *t, int count, const double *azimuths,
+                              scenery *s) {
+    sinew_anatomy *anatomy;
+    sinew_marker_map *points = NULL;
+    s->about = (sinew_face_view_info){.size = sizeof s->about};
+    CLI_TRY(sinew_anatomy_create(s->rig, call->monitor, &anatomy, &call->error));
+    sinew_status status = SINEW_OK;
+    if (t->markers) status = find_markers(call, s->rig, anatomy, t->markers, &points);
+    if (status == SINEW_OK && (points || !t->markers))
+        status =
+            sinew_face_view_create(s->rig, anatomy, points, count, azimuths, SINEW_RENDER_ELEVATION,
+                                   call->monitor, &s->face, &call->error);
+    if (s->face) sinew_face_view_get_info(s->face, &s->about);
+    sinew_marker_map_destroy(points);
+    sinew_anatomy_destroy(anatomy);
+    return status;
+}
+
 /* Everything that does not need the frames, so that mistakes are found before they are computed. */
 static sinew_status set_up(cli_call *call, const take *t, scenery *s) {
     const char *text = cli_given(call, "--views") ? cli_text(call, "--views") : "0,60";
@@ -101,13 +141,13 @@ static sinew_status set_up(cli_call *call, const take *t, scenery *s) {
     CLI_TRY(sinew_rig_read(call->argument_count - 1, call->arguments, &s->rig, &call->error));
     CLI_TRY(check_hidden(call, s->rig));
     CLI_TRY(cli_parse_numbers(call, text, "--views", &azimuths, &count));
-    sinew_status status = cli_face_view_create(call, s->rig, t->markers, count, azimuths, &s->face);
+    sinew_status status = find_face(call, t, count, azimuths, s);
     size_t room = 32 * (size_t)count + 1, used = 0;
     s->views = CLI_NEW(char, room);
     if (status == SINEW_OK && !s->views) status = cli_no_memory(&call->error);
     for (int i = 0; status == SINEW_OK && i < count; i++)
         used += (size_t)snprintf(s->views + used, room - used, "%s%.9g", i ? "," : "",
-                                 azimuths[i] + s->face.facing);
+                                 azimuths[i] + s->about.azimuth);
     sinew_free(azimuths);
     return status;
 }
@@ -142,7 +182,8 @@ static void add(line *l, const char *option, const char *value) {
 }
 
 /* --hide of `render`; what is left out although nobody asked for it is printed. */
-static void add_hidden(cli_call *call, const cli_face_view *view, line *l) {
+static void add_hidden(cli_call *call, const scenery *shown, line *l) {
+    int covers = shown->about.covers;
     bool automatic = !cli_given(call, "--hide");
     for (int i = 0; i < cli_count(call, "--hide"); i++) {
         const char *select = cli_text_at(call, "--hide", i);
@@ -151,17 +192,17 @@ static void add_hidden(cli_call *call, const cli_face_view *view, line *l) {
         else if (strcmp(select, "none") != 0)
             add(l, "--hide", select);
     }
-    if (!automatic || view->cover_count == 0) return;
+    if (!automatic || covers == 0) return;
     json_t *hidden = json_array();
-    for (int i = 0; i < view->cover_count; i++) {
-        add(l, "--hide", view->covers[i]);
-        json_array_append_new(hidden, json_string(view->covers[i]));
+    for (int i = 0; i < covers; i++) {
+        add(l, "--hide", sinew_face_view_cover(shown->face, i));
+        json_array_append_new(hidden, json_string(sinew_face_view_cover(shown->face, i)));
     }
     json_object_set_new(call->report, "hidden", hidden);
     char rest[32] = "";
-    if (view->cover_count > 1) snprintf(rest, sizeof rest, " and %d more", view->cover_count - 1);
+    if (covers > 1) snprintf(rest, sizeof rest, " and %d more", covers - 1);
     cli_say(call, "left out %s%s, which no target moves, to show the face; see --hide",
-            view->covers[0], rest);
+            sinew_face_view_cover(shown->face, 0), rest);
 }
 
 /* The sphere around the face in all frames: the camera does not move. */
@@ -172,7 +213,7 @@ static sinew_status find_sphere(cli_call *call, const scenery *shown, const char
     CLI_TRY(sinew_frames_read(frames, &all, &call->error));
     const sinew_mesh *mesh = shown->rig->neutral;
     sinew_status status = sinew_frames_match(all, mesh, &call->error);
-    if (status == SINEW_OK) status = cli_face_view_sphere(call, &shown->face, mesh, all, s);
+    if (status == SINEW_OK) status = sinew_face_view_sphere(shown->face, all, s, &call->error);
     sinew_frames_destroy(all);
     if (status != SINEW_OK) return status;
     snprintf(text, room, "%.9g,%.9g,%.9g,%.9g", s[0], s[1], s[2], s[3]);
@@ -183,10 +224,10 @@ static sinew_status find_sphere(cli_call *call, const scenery *shown, const char
 
 static sinew_status draw(cli_call *call, const scenery *shown, bool picture, const char *frames,
                          const char *out) {
-    const cli_face_view *view = &shown->face;
+    bool found = shown->about.found;
     char sphere[128];
-    if (view->points) CLI_TRY(find_sphere(call, shown, frames, sphere, sizeof sphere));
-    int most = 2 * (cli_count(call, "--hide") + view->cover_count) + 20;
+    if (found) CLI_TRY(find_sphere(call, shown, frames, sphere, sizeof sphere));
+    int most = 2 * (cli_count(call, "--hide") + shown->about.covers) + 20;
     line l = {.words = CLI_NEW(const char *, most)};
     if (!l.words) return cli_no_memory(&call->error);
     add(&l, frames, NULL);
@@ -199,8 +240,8 @@ static sinew_status draw(cli_call *call, const scenery *shown, bool picture, con
     add(&l, "--no-ground", NULL);
     add(&l, "--out", out);
     if (picture) add(&l, "--frame", "all"), add(&l, "--columns", "10");
-    if (view->points) add(&l, "--look-at", sphere), add(&l, "--up", view->z_up ? "z" : "y");
-    add_hidden(call, view, &l);
+    if (found) add(&l, "--look-at", sphere), add(&l, "--up", shown->about.z_up ? "z" : "y");
+    add_hidden(call, shown, &l);
     cli_call render = {.verb = cli_find_verb("render"), .monitor = call->monitor};
     sinew_status status = cli_parse(&render, l.count, (char **)l.words);
     json_decref(render.report);

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "frame.h"
+#include "hidden.h"
 
 enum { MAX_SHAPES = 64, MAX_VIEWS = 8 };
 
@@ -147,54 +148,13 @@ static sinew_status tint_regions(cli_call *call, const sinew_rig *rig, shape *s)
     return complete ? SINEW_OK : cli_no_memory(&call->error);
 }
 
-/* Removes the faces that are marked. */
-static sinew_status remove_faces(cli_call *call, sinew_mesh *mesh, const bool *removed,
-                                 const char *option) {
-    int faces = 0, corners = 0;
-    for (int f = 0; f < mesh->face_count; f++) {
-        int first = mesh->face_start[f], last = mesh->face_start[f + 1];
-        if (removed[f]) continue;
-        mesh->face_start[faces] = corners;
-        if (mesh->face_part) mesh->face_part[faces] = mesh->face_part[f];
-        faces++;
-        for (int k = first; k < last; k++, corners++) {
-            mesh->face_vertices[corners] = mesh->face_vertices[k];
-            if (mesh->corner_uv) mesh->corner_uv[corners] = mesh->corner_uv[k];
-            if (mesh->corner_normal) mesh->corner_normal[corners] = mesh->corner_normal[k];
-        }
-    }
-    mesh->face_start[faces] = corners;
-    mesh->face_count = faces;
-    if (faces == 0) return cli_usage(call, "%s leaves nothing to show", option);
-    return sinew_mesh_triangulate(mesh, &call->error);
-}
-
-/* Removes the faces with all corners in a selection of --hide. */
 static sinew_status hide(cli_call *call, const sinew_rig *rig) {
-    sinew_mesh *mesh = rig->neutral;
-    if (!cli_given(call, "--hide")) return SINEW_OK;
-    bool *chosen = CLI_NEW(bool, mesh->vertex_count), *removed = CLI_NEW(bool, mesh->face_count);
-    sinew_status status = chosen && removed ? SINEW_OK : cli_no_memory(&call->error);
-    for (int i = 0; status == SINEW_OK && i < cli_count(call, "--hide"); i++) {
-        const char *select = cli_text_at(call, "--hide", i);
-        int *vertices, count;
-        status = cli_check_selection(call, select);
-        if (status == SINEW_OK)
-            status = sinew_select(rig, select, NULL, sinew_file_loader(), call->monitor, &vertices,
-                                  &count, &call->error);
-        if (status != SINEW_OK) break;
-        memset(chosen, 0, sizeof *chosen * (size_t)mesh->vertex_count);
-        for (int k = 0; k < count; k++) chosen[vertices[k]] = true;
-        sinew_free(vertices);
-        for (int f = 0; f < mesh->face_count; f++) {
-            bool inside = true;
-            for (int k = mesh->face_start[f]; k < mesh->face_start[f + 1]; k++)
-                inside = inside && chosen[mesh->face_vertices[k]];
-            removed[f] = removed[f] || inside;
-        }
-    }
-    if (status == SINEW_OK) status = remove_faces(call, mesh, removed, "--hide");
-    sinew_free(chosen), sinew_free(removed);
+    int count = cli_count(call, "--hide");
+    const char **selections = CLI_NEW(const char *, (size_t)count + 1);
+    if (!selections) return cli_no_memory(&call->error);
+    for (int i = 0; i < count; i++) selections[i] = cli_text_at(call, "--hide", i);
+    sinew_status status = cli_hide(call, rig, count, selections);
+    sinew_free(selections);
     return status;
 }
 
@@ -247,7 +207,7 @@ static sinew_status cut_open(cli_call *call, sinew_mesh *mesh) {
             removed[f] = removed[f] && sign * (coordinate - value) >= 0;
         }
     }
-    sinew_status status = remove_faces(call, mesh, removed, "--cut");
+    sinew_status status = cli_remove_faces(call, mesh, removed, "--cut");
     sinew_free(removed);
     return status;
 }

@@ -10,6 +10,7 @@
 #include "sinew/check.h"
 #include "sinew/contents.h"
 #include "sinew/curves.h"
+#include "sinew/face_view.h"
 #include "sinew/files.h"
 #include "sinew/fit.h"
 #include "sinew/fit_frames.h"

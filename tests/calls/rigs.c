@@ -133,6 +133,13 @@ ACT(sinew_marker_layer_follow, sinew_marker_layer *made = NULL; double shape[300
     DO(sinew_marker_layer_create(s->rig, s->map, 1e-6, true, NULL, &made, e));
     DO(sinew_marker_layer_follow(made, 0.03, s->take->positions, NULL, shape, e));
     sinew_marker_layer_destroy(made);)
+ACT(sinew_face_view_create, sinew_face_view *made = NULL; const double ahead[1] = {0};
+    DO(sinew_face_view_create(s->rig, NULL, s->map, 1, ahead, 8, m, &made, e));
+    sinew_face_view_destroy(made);)
+ACT(sinew_face_view_sphere, sinew_face_view *made = NULL; float still[3000] = {0};
+    const sinew_frames frames = {s->rig->neutral->vertex_count, 1, 0, 30, still}; double sphere[4];
+    DO(sinew_face_view_create(s->rig, NULL, s->map, 0, NULL, 8, NULL, &made, e));
+    DO(sinew_face_view_sphere(made, &frames, sphere, e)); sinew_face_view_destroy(made);)
 ACT(sinew_skin_contact_create, sinew_skin_contact *made = NULL;
     DO(sinew_skin_contact_create(s->rig, NULL, m, &made, e)); sinew_skin_contact_destroy(made);)
 ACT(sinew_skin_contact_state_create, sinew_skin_contact *made = NULL;

@@ -2,6 +2,7 @@
 #define TESTS_CAPTURE_GROUPS_H
 int test_anatomy(void);
 int test_cleaning(void);
+int test_face_view(void);
 int test_layouts(void);
 int test_maps(void);
 int test_labels(void);

@@ -6,6 +6,7 @@ int main(void) {
     failed += test_stabilise();
     failed += test_takes();
     failed += test_maps();
+    failed += test_face_view();
     failed += test_layouts();
     failed += test_labels();
     failed += test_anatomy();

@@ -222,6 +222,11 @@ static void the_camera_shows_the_face_of_a_body(void **state) {
         0, "sinew play body body/clip.csv --hide none --frames 0-1 --out d.png --size 200x64 && "
            "! cmp -s b.png d.png");
     expect_refusal(3, "part", "sinew play body body/clip.csv --hide part:hat --out e.png");
+    /* the same face without the veil */
+    expect_code(0,
+                "cp -r body bare && sed '/^g veil/,$d' body/neutral.obj > bare/neutral.obj && "
+                "for b in body bare; do sinew map $b body/markers.csv --picture map-$b.png; done "
+                "&& cmp map-body.png map-bare.png");
 }
 
 static void a_face_of_twice_the_size_moves_the_rig_alike(void **state) {
@@ -544,6 +549,10 @@ static void map_finds_the_markers_of_a_take_in_any_unit(void **state) {
                    "sinew map face silent.csv --map-out nowhere/new.csv --picture new.png");
     assert_int_equal(files_with("new.csv"), 0);
     assert_int_equal(files_with("new.png"), 0);
+    expect_code(0, "echo older > new.png");
+    expect_refusal(4, "/dev/full",
+                   "sinew map face silent.csv --quiet --map-out /dev/full --picture new.png");
+    assert_string_equal(sh("cat new.png")->out, "older\n");
 }
 
 static void what_is_about_markers_does_not_go_with_curves(void **state) {

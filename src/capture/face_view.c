@@ -1,12 +1,17 @@
-/* The face in the picture of a take: where it is, which way it faces, and what hides it. */
-#include "face_view.h"
+/* What hides a face is found by rays: from vertices of loose pieces along the camera's line of
+ * sight to the face, and from the skin back to the camera. */
+#include "sinew/face_view.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/scope.h"
+#include "base/sized.h"
+#include "base/status.h"
 #include "sinew/query.h"
-#include "sinew/render.h"
 
 /* Radius of the sphere over that of the box of the points, which leaves room for the head. */
 #define MARGIN 1.05
@@ -22,6 +27,13 @@
 enum { ENOUGH_LANDMARKS = 6 };
 /* Surfaces that a ray passes through at most: far from the origin its steps may round to none. */
 enum { LAYERS = 256 };
+
+struct sinew_face_view {
+    sinew_mesh *mesh;
+    sinew_marker_map *points; /* NULL: no face */
+    char **covers;
+    sinew_face_view_info info;
+};
 
 typedef struct box {
     double low[3], high[3];
@@ -50,8 +62,8 @@ static bool contains(const box *b, const double *p, double margin) {
 
 /* ---- points on the face ---------------------------------------------------------------------- */
 
-static sinew_status landmarks(cli_call *call, const sinew_anatomy *anatomy,
-                              sinew_marker_map **points) {
+static sinew_status landmarks(const sinew_anatomy *anatomy, sinew_marker_map **points,
+                              sinew_error *error) {
     int vertices[2 * SINEW_LANDMARK_COUNT], count = 0;
     for (int i = 0; i < SINEW_LANDMARK_COUNT; i++)
         for (int side = 0; side < 2; side++) {
@@ -62,36 +74,18 @@ static sinew_status landmarks(cli_call *call, const sinew_anatomy *anatomy,
                                             &vertices[count]);
         }
     if (count < ENOUGH_LANDMARKS) return SINEW_OK;
-    CLI_TRY(sinew_marker_map_create(count, points, &call->error));
+    SN_TRY(sinew_marker_map_create(count, points, error));
     for (int i = 0; i < count; i++) sinew_marker_map_set_vertex(*points, i, vertices[i]);
     return SINEW_OK;
 }
 
-/* Where the markers are. A take that does not fit the rig has none: the solver says why. */
-static sinew_status marked(cli_call *call, const sinew_rig *rig, const sinew_anatomy *anatomy,
-                           const sinew_markers *take, sinew_marker_map **points) {
-    sinew_capture_options options;
-    sinew_capture_options_init(&options);
-    options.anatomy = anatomy;
-    sinew_monitor silent = {.cancelled = call->monitor->cancelled, .user = call->monitor->user};
-    sinew_capture *capture;
-    sinew_error wrong = {0};
-    sinew_status status = sinew_capture_create(rig, take, &options, &silent, &capture, &wrong);
-    if (status == SINEW_BAD_INPUT) return SINEW_OK;
-    if (status == SINEW_OK) {
-        status = sinew_marker_map_copy(sinew_capture_map(capture), points, &wrong);
-        sinew_capture_destroy(capture);
-    }
-    if (status != SINEW_OK) call->error = wrong;
-    return status;
-}
-
-void cli_face_front(const sinew_anatomy *anatomy, bool *z_up, double *facing) {
+/* Unchanged when no face was found. */
+static void find_front(const sinew_anatomy *anatomy, bool *z_up, double *azimuth) {
     double left[3], up[3], front[3];
     if (!sinew_anatomy_axes(anatomy, left, up, front)) return;
     *z_up = fabs(up[2]) > fabs(up[1]);
-    double azimuth = atan2(front[0], *z_up ? -front[1] : front[2]);
-    *facing = 90 * rint(azimuth / (0.5 * 3.14159265358979323846));
+    double angle = atan2(front[0], *z_up ? -front[1] : front[2]);
+    *azimuth = 90 * rint(angle / (0.5 * 3.14159265358979323846));
 }
 
 /* ---- what hides the face --------------------------------------------------------------------- */
@@ -111,20 +105,20 @@ static int piece_of_triangle(const pieces *p, int triangle) {
 
 /* Per piece: whether it is not next to the face. Eyes and teeth are. What floats in front of the
  * face is not, even if its part is named after an eye. */
-static sinew_status find_floating(cli_call *call, const pieces *p, bool *floating) {
+static sinew_status find_floating(const pieces *p, bool *floating, sinew_error *error) {
     const sinew_mesh *mesh = p->rig->neutral;
     int count = sinew_anatomy_piece_count(p->anatomy), kept = 0;
-    int *triangles = CLI_NEW(int, 3 * (size_t)mesh->triangle_count);
-    box *boxes = CLI_NEW(box, count);
+    int *triangles = SN_NEW0(int, 3 * (size_t)mesh->triangle_count);
+    box *boxes = SN_NEW0(box, count);
     sinew_query *query = NULL;
-    sinew_status status = triangles && boxes ? SINEW_OK : cli_no_memory(&call->error);
+    sinew_status status = triangles && boxes ? SINEW_OK : sn_no_memory(error);
     for (int t = 0; status == SINEW_OK && t < mesh->triangle_count; t++)
         if (p->face[piece_of_triangle(p, t)])
             memcpy(triangles + 3 * (size_t)kept++, mesh->triangles + 3 * (size_t)t,
                    3 * sizeof *triangles);
     if (status == SINEW_OK)
-        status = sinew_query_create(mesh->vertex_count, mesh->positions, kept, triangles, &query,
-                                    &call->error);
+        status =
+            sinew_query_create(mesh->vertex_count, mesh->positions, kept, triangles, &query, error);
     for (int i = 0; status == SINEW_OK && i < count; i++) boxes[i] = nowhere, floating[i] = true;
     for (int v = 0; status == SINEW_OK && v < mesh->vertex_count; v++)
         extend(&boxes[p->of[v]], 1, mesh->positions + 3 * (size_t)v);
@@ -136,17 +130,17 @@ static sinew_status find_floating(cli_call *call, const pieces *p, bool *floatin
             floating[p->of[v]] = false;
     }
     sinew_query_destroy(query);
-    sinew_free(triangles), sinew_free(boxes);
+    sn_free(triangles), sn_free(boxes);
     return status;
 }
 
-static sinew_status classify(cli_call *call, pieces *p, const sinew_marker_map *points) {
+static sinew_status classify(pieces *p, const sinew_marker_map *points, sinew_error *error) {
     const sinew_mesh *mesh = p->rig->neutral;
     double still = STILL * sinew_diagonal(mesh->vertex_count, mesh->positions);
     for (int i = 0; i < points->count; i++)
         p->face[points->vertices[i] >= 0 ? p->of[points->vertices[i]]
                                          : piece_of_triangle(p, points->triangles[i])] = true;
-    CLI_TRY(find_floating(call, p, p->loose));
+    SN_TRY(find_floating(p, p->loose, error));
     for (int i = 0; i < sinew_anatomy_piece_count(p->anatomy); i++)
         if (sinew_anatomy_piece_kind(p->anatomy, i) == SINEW_PIECE_KIND_OUTSIDE)
             p->loose[i] = !p->face[i];
@@ -201,25 +195,25 @@ static void mark_covers(const scan *s, int vertex, const double back[3]) {
     }
 }
 
-static sinew_status find_covers(cli_call *call, pieces *p, const cli_face_view *view, int count,
-                                const double *azimuths) {
+static sinew_status find_covers(pieces *p, const sinew_face_view *view, int count,
+                                const double *azimuths, double elevation, sinew_error *error) {
     const sinew_mesh *mesh = p->rig->neutral;
     const bool *skin = sinew_anatomy_skin(p->anatomy);
-    const double degree = 3.14159265358979323846 / 180, e = SINEW_RENDER_ELEVATION * degree;
-    double *points = CLI_NEW(double, 3 * (size_t)view->points->count);
-    if (!points) return cli_no_memory(&call->error);
+    const double degree = 3.14159265358979323846 / 180, e = elevation * degree;
+    double *points = SN_NEW0(double, 3 * (size_t)view->points->count);
+    if (!points) return sn_no_memory(error);
     sinew_marker_map_points(view->points, mesh, mesh->positions, points);
     scan s = {.p = p, .face = nowhere};
     extend(&s.face, view->points->count, points);
     s.around = AROUND * sinew_diagonal(view->points->count, points);
     s.lift = LIFT * sinew_diagonal(mesh->vertex_count, mesh->positions);
-    sinew_free(points);
-    CLI_TRY(sinew_query_create(mesh->vertex_count, mesh->positions, mesh->triangle_count,
-                               mesh->triangles, &s.query, &call->error));
+    sn_free(points);
+    SN_TRY(sinew_query_create(mesh->vertex_count, mesh->positions, mesh->triangle_count,
+                              mesh->triangles, &s.query, error));
     for (int i = 0; i < count; i++) {
-        double a = (azimuths[i] + view->facing) * degree;
+        double a = (azimuths[i] + view->info.azimuth) * degree;
         double back[3] = {sin(a) * cos(e), sin(e), cos(a) * cos(e)};
-        if (view->z_up) back[1] = -back[2], back[2] = sin(e);
+        if (view->info.z_up) back[1] = -back[2], back[2] = sin(e);
         const double ahead[3] = {-back[0], -back[1], -back[2]};
         for (int v = 0; v < mesh->vertex_count; v++) {
             int piece = p->of[v];
@@ -235,12 +229,12 @@ static sinew_status find_covers(cli_call *call, pieces *p, const cli_face_view *
 }
 
 /* A part whose pieces are all loose is left out as a whole: hair, not the strands in front. */
-static sinew_status name_covers(cli_call *call, const pieces *p, cli_face_view *view) {
+static sinew_status name_covers(const pieces *p, sinew_face_view *view, sinew_error *error) {
     const sinew_mesh *mesh = p->rig->neutral;
     int piece_count = sinew_anatomy_piece_count(p->anatomy);
-    bool *whole = CLI_NEW(bool, (size_t)mesh->part_count + 1),
-         *chosen = CLI_NEW(bool, (size_t)mesh->part_count + 1), *done = CLI_NEW(bool, piece_count);
-    view->covers = CLI_NEW(char *, (size_t)(mesh->part_count + piece_count) + 1);
+    bool *whole = SN_NEW0(bool, (size_t)mesh->part_count + 1),
+         *chosen = SN_NEW0(bool, (size_t)mesh->part_count + 1), *done = SN_NEW0(bool, piece_count);
+    view->covers = SN_NEW0(char *, (size_t)(mesh->part_count + piece_count) + 1);
     bool complete = whole && chosen && done && view->covers;
     for (int i = 0; complete && i < mesh->part_count; i++) whole[i] = *mesh->part_names[i];
     for (int round = 0; complete && mesh->face_part && round < 3; round++)
@@ -256,63 +250,107 @@ static sinew_status name_covers(cli_call *call, const pieces *p, cli_face_view *
         int piece = i - mesh->part_count;
         if (piece < 0 ? !chosen[i] : !p->covers[piece] || done[piece]) continue;
         size_t room = piece < 0 ? strlen(mesh->part_names[i]) + 8 : 24;
-        char *text = CLI_NEW(char, room);
+        char *text = SN_NEW0(char, room);
         complete = text != NULL;
         if (!complete) break;
         if (piece < 0)
             snprintf(text, room, "part:%s", mesh->part_names[i]);
         else
             snprintf(text, room, "piece:%d", piece);
-        view->covers[view->cover_count++] = text;
+        view->covers[view->info.covers++] = text;
     }
-    sinew_free(whole), sinew_free(chosen), sinew_free(done);
-    return complete ? SINEW_OK : cli_no_memory(&call->error);
+    sn_free(whole), sn_free(chosen), sn_free(done);
+    return complete ? SINEW_OK : sn_no_memory(error);
 }
 
-sinew_status cli_face_view_create(cli_call *call, const sinew_rig *rig, const sinew_markers *take,
-                                  int count, const double *azimuths, cli_face_view *view) {
-    *view = (cli_face_view){0};
-    pieces p = {.rig = rig};
-    sinew_anatomy *anatomy;
-    CLI_TRY(sinew_anatomy_create(rig, call->monitor, &anatomy, &call->error));
-    sinew_status status = take ? marked(call, rig, anatomy, take, &view->points)
-                               : landmarks(call, anatomy, &view->points);
-    if (status == SINEW_OK && view->points) {
-        size_t n = (size_t)sinew_anatomy_piece_count(anatomy);
-        cli_face_front(anatomy, &view->z_up, &view->facing);
-        p.anatomy = anatomy, p.of = sinew_anatomy_pieces(anatomy);
-        p.face = CLI_NEW(bool, n), p.loose = CLI_NEW(bool, n), p.covers = CLI_NEW(bool, n);
-        if (!p.face || !p.loose || !p.covers) status = cli_no_memory(&call->error);
-        if (status == SINEW_OK) status = classify(call, &p, view->points);
-        if (status == SINEW_OK) status = find_covers(call, &p, view, count, azimuths);
-        if (status == SINEW_OK) status = name_covers(call, &p, view);
-        sinew_free(p.face), sinew_free(p.loose), sinew_free(p.covers);
-    }
-    sinew_anatomy_destroy(anatomy);
+/* ---- the view -------------------------------------------------------------------------------- */
+
+static sinew_status fill(sinew_face_view *view, const sinew_rig *rig, const sinew_anatomy *anatomy,
+                         const sinew_marker_map *points, int count, const double *azimuths,
+                         double elevation, sinew_error *error) {
+    pieces p = {.rig = rig, .anatomy = anatomy, .of = sinew_anatomy_pieces(anatomy)};
+    size_t n = (size_t)sinew_anatomy_piece_count(anatomy);
+    SN_TRY(sinew_mesh_copy(rig->neutral, &view->mesh, error));
+    SN_TRY(points ? sinew_marker_map_copy(points, &view->points, error)
+                  : landmarks(anatomy, &view->points, error));
+    if (!view->points) return SINEW_OK;
+    view->info.found = true;
+    find_front(anatomy, &view->info.z_up, &view->info.azimuth);
+    p.face = SN_NEW0(bool, n), p.loose = SN_NEW0(bool, n), p.covers = SN_NEW0(bool, n);
+    sinew_status status = p.face && p.loose && p.covers ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = classify(&p, view->points, error);
+    if (status == SINEW_OK) status = find_covers(&p, view, count, azimuths, elevation, error);
+    if (status == SINEW_OK) status = name_covers(&p, view, error);
+    sn_free(p.face), sn_free(p.loose), sn_free(p.covers);
     return status;
 }
 
-void cli_face_view_free(cli_face_view *view) {
-    sinew_marker_map_destroy(view->points);
-    for (int i = 0; i < view->cover_count; i++) sinew_free(view->covers[i]);
-    sinew_free(view->covers);
-    *view = (cli_face_view){0};
+sinew_status sinew_face_view_create(const sinew_rig *rig, const sinew_anatomy *anatomy,
+                                    const sinew_marker_map *points, int count,
+                                    const double *azimuths, double elevation,
+                                    const sinew_monitor *monitor, sinew_face_view **view,
+                                    sinew_error *error) {
+    SN_REQUIRE(rig && view && count >= 0 && (azimuths || count == 0), error);
+    *view = NULL;
+    if (points) SN_TRY(sinew_marker_map_check(points, rig->neutral, error));
+    sinew_face_view *made = SN_NEW0(sinew_face_view, 1);
+    if (!made) return sn_no_memory(error);
+    sinew_anatomy *own = NULL;
+    sn_call call;
+    sn_call_begin(&call, monitor);
+    sinew_status status = anatomy ? SINEW_OK : sinew_anatomy_create(rig, monitor, &own, error);
+    if (status == SINEW_OK)
+        status =
+            fill(made, rig, anatomy ? anatomy : own, points, count, azimuths, elevation, error);
+    sinew_anatomy_destroy(own);
+    status = sn_call_end(&call, status, error);
+    if (status != SINEW_OK) {
+        sinew_face_view_destroy(made);
+        return status;
+    }
+    *view = made;
+    return SINEW_OK;
 }
 
-sinew_status cli_face_view_sphere(cli_call *call, const cli_face_view *view, const sinew_mesh *mesh,
-                                  const sinew_frames *frames, double sphere[4]) {
+void sinew_face_view_destroy(sinew_face_view *view) {
+    if (!view) return;
+    sinew_marker_map_destroy(view->points);
+    sinew_mesh_destroy(view->mesh);
+    for (int i = 0; i < view->info.covers; i++) sn_free(view->covers[i]);
+    sn_free(view->covers);
+    sn_free(view);
+}
+
+sinew_status sinew_face_view_get_info(const sinew_face_view *view, sinew_face_view_info *info) {
+    SN_REQUIRE(view && info && sn_info_ready(info), NULL);
+    sn_info_write(info, &view->info, sizeof view->info);
+    return SINEW_OK;
+}
+
+const char *sinew_face_view_cover(const sinew_face_view *view, int index) {
+    return view && index >= 0 && index < view->info.covers ? view->covers[index] : NULL;
+}
+
+sinew_status sinew_face_view_sphere(const sinew_face_view *view, const sinew_frames *frames,
+                                    double sphere[4], sinew_error *error) {
+    SN_REQUIRE(view && frames && sphere, error);
+    const sinew_mesh *mesh = view->mesh;
+    if (!view->points) return sn_fail(error, SINEW_BAD_INPUT, "the rig has no face to look at");
+    if (frames->vertex_count != mesh->vertex_count)
+        return sn_fail(error, SINEW_BAD_INPUT, "the frames have %d vertices, but the rig has %d",
+                       frames->vertex_count, mesh->vertex_count);
+    if (frames->frame_count < 1) return sn_fail(error, SINEW_BAD_INPUT, "there are no frames");
     size_t n = 3 * (size_t)mesh->vertex_count;
-    double *x = CLI_NEW(double, n), *points = CLI_NEW(double, 3 * (size_t)view->points->count);
+    double *x = SN_NEW(double, n), *points = SN_NEW(double, 3 * (size_t)view->points->count);
     box all = nowhere;
     for (int f = 0; x && points && f < frames->frame_count; f++) {
         for (size_t i = 0; i < n; i++) x[i] = (double)frames->positions[(size_t)f * n + i];
         sinew_marker_map_points(view->points, mesh, x, points);
         extend(&all, view->points->count, points);
     }
-    bool complete = x && points;
-    sinew_free(x), sinew_free(points);
-    if (!complete) return cli_no_memory(&call->error);
+    sinew_status status = x && points ? SINEW_OK : sn_no_memory(error);
+    sn_free(x), sn_free(points);
     for (int k = 0; k < 3; k++) sphere[k] = 0.5 * (all.low[k] + all.high[k]);
     sphere[3] = MARGIN * half_diagonal(&all);
-    return SINEW_OK;
+    return status;
 }

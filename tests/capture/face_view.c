@@ -1,0 +1,121 @@
+/* Where a camera finds a face, and what hides it. */
+#include "sinew/face_view.h"
+
+#include "support.h"
+
+#include "groups.h"
+#include "sinew/samples.h"
+
+/* The sample face with a card in front of it, turned by quarters about y; z_up: then set upright
+ * with z up. Targets do not move the card. */
+static sinew_rig *veiled(int quarters, bool z_up) {
+    sinew_error error;
+    sinew_rig *face, *rig;
+    sinew_sample_options size;
+    sinew_mesh *mesh;
+    sinew_sample_options_init(&size);
+    size.vertices = 1500;
+    assert_ok(sinew_sample_rig("face", &size, &face, &error));
+    const sinew_mesh *old = face->neutral;
+    int n = old->vertex_count, t = old->triangle_count;
+    double *x = malloc(3 * (size_t)(n + 4) * sizeof *x);
+    int *triangles = malloc(3 * (size_t)(t + 2) * sizeof *triangles);
+    const int card[6] = {n, n + 1, n + 3, n, n + 3, n + 2};
+    memcpy(x, old->positions, 3 * (size_t)n * sizeof *x);
+    memcpy(triangles, old->triangles, 3 * (size_t)t * sizeof *triangles);
+    memcpy(triangles + 3 * t, card, sizeof card);
+    for (int k = 0; k < 4; k++) {
+        double *p = x + 3 * (n + k);
+        p[0] = k % 2 ? 0.05 : -0.05, p[1] = k < 2 ? -0.05 : 0.05, p[2] = 0.3;
+    }
+#define PLACE(p)                                                                                   \
+    do {                                                                                           \
+        for (int q = 0; q < quarters; q++) {                                                       \
+            double was = (p)[0];                                                                   \
+            (p)[0] = (p)[2], (p)[2] = -was;                                                        \
+        }                                                                                          \
+        if (z_up) {                                                                                \
+            double was = (p)[1];                                                                   \
+            (p)[1] = -(p)[2], (p)[2] = was;                                                        \
+        }                                                                                          \
+    } while (0)
+    for (int v = 0; v < n + 4; v++) PLACE(x + 3 * v);
+    assert_ok(sinew_mesh_create(n + 4, x, t + 2, NULL, triangles, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    for (int k = 0; k < face->target_count; k++) {
+        const sinew_target *target = &face->targets[k];
+        double *d = malloc(3 * (size_t)(target->count + 1) * sizeof *d);
+        memcpy(d, target->deltas, 3 * (size_t)target->count * sizeof *d);
+        for (int i = 0; i < target->count; i++) PLACE(d + 3 * i);
+        assert_ok(
+            sinew_rig_add_target(rig, target->name, target->count, target->vertices, d, &error));
+        free(d);
+    }
+    free(x), free(triangles);
+    sinew_rig_destroy(face);
+    return rig;
+}
+
+static void a_face_is_found_whichever_way_it_looks(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    static const double ahead[1] = {0}, behind[1] = {180};
+    for (int k = 0; k < 8; k++) {
+        sinew_rig *rig = veiled(k % 4, k >= 4);
+        const sinew_mesh *mesh = rig->neutral;
+        sinew_face_view *view;
+        assert_ok(sinew_face_view_create(rig, NULL, NULL, 1, ahead, 8, NULL, &view, &error));
+        sinew_face_view_info info = info_of(sinew_face_view, view);
+        assert_true(info.found);
+        assert_int_equal(info.z_up, k >= 4);
+        assert_close(remainder(info.azimuth - 90 * (k % 4), 360), 0, 1e-9);
+        assert_int_equal(info.covers, 1); /* the card */
+        int piece = 0;
+        assert_int_equal(sscanf(sinew_face_view_cover(view, 0), "piece:%d", &piece), 1);
+        assert_null(sinew_face_view_cover(view, 1));
+        assert_null(sinew_face_view_cover(view, -1));
+        /* the sphere is around the face and not around the head and the card */
+        float *positions = malloc(3 * (size_t)mesh->vertex_count * sizeof *positions);
+        for (int i = 0; i < 3 * mesh->vertex_count; i++) positions[i] = (float)mesh->positions[i];
+        sinew_frames frames = {mesh->vertex_count, 1, 0, 30, positions};
+        double sphere[4];
+        assert_ok(sinew_face_view_sphere(view, &frames, sphere, &error));
+        assert_true(sphere[3] > 0.05 && sphere[3] < 0.15);
+        frames.vertex_count--;
+        assert_int_equal(sinew_face_view_sphere(view, &frames, sphere, &error), SINEW_BAD_INPUT);
+        frames.vertex_count++, frames.frame_count = 0;
+        assert_int_equal(sinew_face_view_sphere(view, &frames, sphere, &error), SINEW_BAD_INPUT);
+        sinew_face_view_destroy(view);
+        /* from behind, the card hides nothing */
+        assert_ok(sinew_face_view_create(rig, NULL, NULL, 1, behind, 8, NULL, &view, &error));
+        assert_int_equal(info_of(sinew_face_view, view).covers, 0);
+        sinew_face_view_destroy(view);
+        free(positions);
+        sinew_rig_destroy(rig);
+    }
+}
+
+static void a_rig_without_a_face_has_no_view(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig;
+    sinew_face_view *view;
+    assert_ok(sinew_sample_rig("bar", NULL, &rig, &error));
+    assert_ok(sinew_face_view_create(rig, NULL, NULL, 0, NULL, 0, NULL, &view, &error));
+    sinew_face_view_info info = info_of(sinew_face_view, view);
+    assert_false(info.found);
+    assert_int_equal(info.covers, 0);
+    sinew_frames none = {0};
+    double sphere[4];
+    assert_int_equal(sinew_face_view_sphere(view, &none, sphere, &error), SINEW_BAD_INPUT);
+    sinew_face_view_destroy(view);
+    sinew_rig_destroy(rig);
+}
+
+int test_face_view(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_face_is_found_whichever_way_it_looks),
+        cmocka_unit_test(a_rig_without_a_face_has_no_view),
+    };
+    return cmocka_run_group_tests_name("face view", tests, NULL, NULL);
+}
