@@ -2,6 +2,7 @@
 #define TESTS_SESSION_GROUPS_H
 int test_patches(void);
 int test_costs(void);
+int test_details(void);
 int test_live(void);
 int test_given(void);
 int test_holds(void);

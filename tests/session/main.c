@@ -11,6 +11,7 @@ int main(int count, char **arguments) {
     } groups[] = {{"texts", test_texts},
                   {"patches", test_patches},
                   {"costs", test_costs},
+                  {"details", test_details},
                   {"chunks", test_chunks},
                   {"cancel", test_cancel},
                   {"orderings", test_orderings},

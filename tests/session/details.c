@@ -1,0 +1,295 @@
+/* What scenes and calls ask for is what happens: one small claim each. */
+#include "support.h"
+
+#include "groups.h"
+#include "scenes.h"
+
+static sinew_error error;
+
+#define BAR   "\"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\": {\"fps\": 20}, "
+#define SWING "\"curves\": {\"times\": [0, 1], \"values\": {\"bend120\": [0, 0.1]}}"
+
+/* The first frame, newly allocated. */
+static double *first_frame(const char *text, int *count) {
+    sinew_session *session = test_open(text);
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    sinew_solver *solver = sinew_session_solver(session);
+    *count = 3 * test_vertex_count(solver);
+    double *positions = calloc((size_t)*count, sizeof *positions);
+    test_frame(solver, 0, positions);
+    sinew_session_destroy(session);
+    return positions;
+}
+
+/* A capsule reaches a radius beyond its ends, and a cylinder stops at them. */
+static void capsules_are_round_and_cylinders_flat(void **state) {
+    (void)state;
+#define ABOVE(shape)                                                                               \
+    "{\"sinew\": 1, " BAR "\"model\": \"spring\", " SWING ", \"obstacles\": [{\"shape\": \"" shape \
+    "\", \"from\": [0.5, 0.6, 0], \"to\": [0.5, 0.2, 0], \"radius\": 0.15}]}"
+    int count;
+    double *free_one =
+        first_frame("{\"sinew\": 1, " BAR "\"model\": \"spring\", " SWING "}", &count);
+    double *capsule = first_frame(ABOVE("capsule"), &count);
+    double *cylinder = first_frame(ABOVE("cylinder"), &count);
+    double pressed = 0, beside = 0;
+    for (int i = 0; i < count; i++) {
+        pressed = fmax(pressed, fabs(capsule[i] - free_one[i]));
+        beside = fmax(beside, fabs(cylinder[i] - free_one[i]));
+    }
+    assert_true(pressed > 0.01);
+    assert_below(beside, 1e-6);
+    free(free_one), free(capsule), free(cylinder);
+}
+
+static sinew_session *session_of_rig(const sinew_rig *rig) {
+    sinew_scene *scene;
+    sinew_session *session;
+    sinew_session_options options;
+    sinew_session_options_init(&options);
+    options.rig = rig;
+    assert_ok(sinew_scene_parse("{\"sinew\": 1, \"model\": \"linear\", \"weights\": {\"bend120\": "
+                                "1}}",
+                                "s", NULL, &scene, &error));
+    assert_ok(sinew_session_create(scene, &options, &session, &error));
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    sinew_scene_destroy(scene);
+    return session;
+}
+
+/* Every number of the rig counts, also those of its last vertex, target and slider. */
+static void a_state_of_a_slightly_different_rig_is_refused(void **state) {
+    (void)state;
+    sinew_sample_options small;
+    sinew_sample_options_init(&small);
+    small.vertices = 1000;
+    sinew_rig *rig;
+    assert_ok(sinew_sample_rig("bar", &small, &rig, &error));
+    sinew_session *session = session_of_rig(rig);
+    void *saved;
+    size_t bytes;
+    assert_ok(sinew_solver_save_state(sinew_session_solver(session), &saved, &bytes, &error));
+    double *last = &rig->neutral->positions[3 * (size_t)rig->neutral->vertex_count - 1];
+    double *delta = &rig->targets[rig->target_count - 1]
+                         .deltas[3 * (size_t)rig->targets[rig->target_count - 1].count - 1];
+    double *const numbers[] = {NULL, last, delta, &rig->sliders[rig->slider_count - 1].rest};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (numbers[i]) *numbers[i] += 0.125;
+        sinew_session *other = session_of_rig(rig);
+        assert_int_equal(sinew_solver_load_state(sinew_session_solver(other), saved, bytes, &error),
+                         numbers[i] ? SINEW_BAD_INPUT : SINEW_OK);
+        sinew_session_destroy(other);
+        if (numbers[i]) *numbers[i] -= 0.125;
+    }
+    sinew_free(saved);
+    sinew_session_destroy(session);
+    sinew_rig_destroy(rig);
+}
+
+static void states_need_every_argument(void **state) {
+    (void)state;
+    sinew_session *session = test_session("linear");
+    sinew_solver *solver = sinew_session_solver(session);
+    void *saved = NULL;
+    size_t bytes;
+    /* before anything is built, too */
+    assert_int_equal(sinew_solver_save_state(solver, &saved, &bytes, &error), SINEW_MISUSE);
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    assert_int_equal(sinew_solver_save_state(NULL, &saved, &bytes, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_solver_save_state(solver, NULL, &bytes, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_solver_save_state(solver, &saved, NULL, &error), SINEW_MISUSE);
+    assert_ok(sinew_solver_save_state(solver, &saved, &bytes, &error));
+    assert_int_equal(sinew_solver_load_state(NULL, saved, bytes, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_solver_load_state(solver, NULL, bytes, &error), SINEW_MISUSE);
+    sinew_free(saved);
+    sinew_session_destroy(session);
+}
+
+static void count_idle(sinew_log_level level, const char *line, void *user) {
+    *(int *)user += level >= SINEW_LOG_LEVEL_WARNING && strstr(line, "does nothing") != NULL;
+}
+
+static void parameters_without_effect_are_reported(void **state) {
+    (void)state;
+#define FIT(parameters)                                                                            \
+    "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\"]}, \"time\": {\"fps\": "  \
+    "30}, \"model\": \"fit\", \"parameters\": {" parameters "}, \"markers\": {\"file\": "          \
+    "\"take.csv\", \"map\": \"map.csv\"}}"
+    static const struct {
+        const char *text;
+        int warnings;
+    } cases[] = {
+        {FIT(""), 0},
+        {FIT("\"layer\": true"), 0},
+        {FIT("\"layer\": true, \"layer_contact\": \"off\""), 0},
+        {FIT("\"layer_contact\": \"on\""), 1},
+        {FIT("\"layer_contact\": \"off\""), 1},
+        {FIT("\"method\": \"uls\", \"l1\": 0.1"), 1},
+        {FIT("\"method\": \"rsbs\", \"l1\": 0.1"), 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int warnings = 0;
+        sinew_monitor monitor = {.log = count_idle, .user = &warnings};
+        sinew_session *session = test_open(cases[i].text);
+        assert_ok(sinew_session_prepare(session, &monitor, &error));
+        if (warnings != cases[i].warnings) fail_msg("%d warnings: %s", warnings, cases[i].text);
+        sinew_session_destroy(session);
+    }
+}
+
+/* Markers of a jaw that is closed beyond the neutral: how far the weights may follow. */
+static void bounds_let_weights_go_as_far_as_they_say(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double least; /* part of the motion that is found */
+        double most;
+    } cases[] = {
+        {FIT("\"method\": \"uls\", \"l2\": 1e-6, \"bounds\": \"wide\""), 0.9, 1.1},
+        {FIT("\"method\": \"uls\", \"l2\": 1e-6, \"bounds\": \"none\""), 0.9, 1.1},
+        {FIT("\"method\": \"uls\", \"l2\": 1e-6"), 0.9, 1.1},
+        {FIT("\"method\": \"uls\", \"l2\": 1e-6, \"bounds\": \"slider\""), -0.01, 0.01},
+        {FIT("\"method\": \"sbs\", \"bounds\": \"wide\""), -0.01, 0.01},
+        {FIT("\"method\": \"sbs\", \"bounds\": \"none\""), -0.01, 0.01},
+    };
+    enum { MARKERS = 24 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sinew_session *session = test_open(cases[i].text);
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        const sinew_rig *rig = sinew_session_rig(session);
+        int n = rig->neutral->vertex_count, most = 0;
+        double *neutral = rig->neutral->positions, *shape = malloc(sizeof(double[3]) * (size_t)n);
+        double *open = malloc(sizeof(double[3]) * (size_t)n), markers[3 * MARKERS];
+        sinew_rig_shape(rig, sinew_rig_find_target(rig, "jawOpen"), open);
+        for (int k = 0; k < 3 * n; k++)
+            if (fabs(open[k] - neutral[k]) > fabs(open[most] - neutral[most])) most = k;
+        for (int m = 0; m < MARKERS; m++)
+            for (int c = 0; c < 3; c++) {
+                size_t at = 3 * (size_t)((long)m * n / MARKERS) + (size_t)c;
+                markers[3 * m + c] = neutral[at] - 0.4 * (open[at] - neutral[at]);
+            }
+        sinew_input input;
+        sinew_input_init(&input);
+        input.markers = markers;
+        sinew_result result;
+        sinew_result_init(&result);
+        result.positions = shape;
+        assert_ok(sinew_session_solve(session, &input, &result, NULL, &error));
+        double found = (shape[most] - neutral[most]) / (-0.4 * (open[most] - neutral[most]));
+        if (!(found >= cases[i].least && found <= cases[i].most))
+            fail_msg("%g of the motion: %s", found, cases[i].text);
+        free(shape), free(open);
+        sinew_session_destroy(session);
+    }
+}
+
+/* RFC 6902: values are equal if they have the same type and the same contents. */
+static void tests_in_patches_compare_types_sizes_and_contents(void **state) {
+    (void)state;
+    sinew_scene *scene;
+    sinew_session *session;
+    assert_ok(sinew_scene_parse("{\"sinew\": 1, \"steps\": 4, \"strict\": true, \"weights\": "
+                                "{\"a\": 0.1, \"b\": 0.2}, \"obstacles\": [{\"shape\": \"box\"}, "
+                                "{\"shape\": \"plane\"}]}",
+                                "s", NULL, &scene, &error));
+    assert_ok(sinew_session_create(scene, NULL, &session, &error));
+    sinew_scene_destroy(scene);
+    static const struct {
+        const char *path, *value;
+        bool same;
+    } cases[] = {
+        {"/steps", "4", true},
+        {"/steps", "4.0", true},
+        {"/steps", "5", false},
+        {"/steps", "\"4\"", false},
+        {"/steps", "[4]", false},
+        {"/strict", "true", true},
+        {"/strict", "false", false},
+        {"/strict", "1", false},
+        {"/weights", "{\"b\": 0.2, \"a\": 0.1}", true},
+        {"/weights", "{\"a\": 0.1}", false},
+        {"/weights", "{\"a\": 0.1, \"c\": 0.2}", false},
+        {"/weights", "{\"a\": 0.1, \"b\": 0.3}", false},
+        {"/weights", "{\"a\": 0.1, \"b\": \"0.2\"}", false},
+        {"/weights", "[0.1, 0.2]", false},
+        {"/obstacles", "[{\"shape\": \"box\"}, {\"shape\": \"plane\"}]", true},
+        {"/obstacles", "[{\"shape\": \"plane\"}, {\"shape\": \"box\"}]", false},
+        {"/obstacles", "[{\"shape\": \"box\"}]", false},
+        {"/obstacles/0/shape", "\"box\"", true},
+        {"/obstacles/0/shape", "\"sphere\"", false},
+        {"/obstacles/7", "null", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char patch[300];
+        snprintf(patch, sizeof patch, "[{\"op\": \"test\", \"path\": \"%s\", \"value\": %s}]",
+                 cases[i].path, cases[i].value);
+        sinew_status status = sinew_session_patch(session, patch, NULL, NULL, &error);
+        if (status != (cases[i].same ? SINEW_OK : SINEW_BAD_INPUT))
+            fail_msg("status %d: %s", status, patch);
+    }
+    sinew_session_destroy(session);
+}
+
+static void every_parameter_is_found_by_its_name(void **state) {
+    (void)state;
+    for (int m = 0; m < sinew_model_count(); m++) {
+        const sinew_model *model = sinew_model_at(m);
+        for (int i = 0; i < sinew_model_parameter_count(model); i++) {
+            const sinew_parameter *parameter = sinew_model_parameter(model, i);
+            assert_ptr_equal(sinew_model_find_parameter(model, parameter->name), parameter);
+        }
+        assert_null(sinew_model_find_parameter(model, "no such parameter"));
+        assert_null(sinew_model_parameter(model, -1));
+        assert_null(sinew_model_parameter(model, sinew_model_parameter_count(model)));
+    }
+    assert_null(sinew_model_find_parameter(NULL, "tolerance"));
+    assert_null(sinew_model_at(-1));
+    assert_null(sinew_model_at(sinew_model_count()));
+}
+
+/* Curves over the mode number: some of them, all of them, or wrong ones. */
+static void curves_of_the_published_fit_can_be_given_alone(void **state) {
+    (void)state;
+#define FITTED(parameters)                                                                         \
+    "{\"sinew\": 1, " BAR "\"model\": \"modal\", \"parameters\": {\"modes\": 6" parameters "}, "   \
+    "\"keys\": [{\"time\": 0, \"pose\": \"neutral\"}, {\"time\": 1, \"pose\": \"bend120\"}]}"
+    static const char *const good[] = {
+        FITTED(", \"fit_frequency_curve\": [0, 0.2, 5, 0.4]"),
+        FITTED(", \"fit_velocity_curve\": [0, 0.5]"),
+        FITTED(", \"fit_damping_curve\": [1, 0.1], \"fit_velocity_curve\": [0, 0.5]"),
+        FITTED(", \"gamma_curve\": [0, 0.5, 3, 1]"),
+        FITTED(", \"amplitude\": [1, 0.5]"),
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        sinew_session *session = test_open(good[i]);
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        sinew_session_destroy(session);
+    }
+    static const struct {
+        const char *text, *words;
+    } bad[] = {
+        {FITTED(", \"gamma_curve\": [0, 0.5, 3]"), "/parameters/gamma_curve"},
+        {FITTED(", \"gamma_curve\": [3, 0.5, 0, 1]"), "increas"},
+        {FITTED(", \"fit_velocity_curve\": [0]"), "/parameters/fit_velocity_curve"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        sinew_session *session = test_open(bad[i].text);
+        assert_int_equal(sinew_session_prepare(session, NULL, &error), SINEW_BAD_INPUT);
+        if (!strstr(error.message, bad[i].words)) fail_msg("%s", error.message);
+        sinew_session_destroy(session);
+    }
+}
+
+int test_details(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(capsules_are_round_and_cylinders_flat),
+        cmocka_unit_test(a_state_of_a_slightly_different_rig_is_refused),
+        cmocka_unit_test(states_need_every_argument),
+        cmocka_unit_test(parameters_without_effect_are_reported),
+        cmocka_unit_test(bounds_let_weights_go_as_far_as_they_say),
+        cmocka_unit_test(tests_in_patches_compare_types_sizes_and_contents),
+        cmocka_unit_test(every_parameter_is_found_by_its_name),
+        cmocka_unit_test(curves_of_the_published_fit_can_be_given_alone),
+    };
+    return cmocka_run_group_tests_name("details", tests, NULL, NULL);
+}
