@@ -455,6 +455,28 @@ static void bad_files_are_refused_by_element(void **state) {
            "its own parent");
 }
 
+/* A mesh needs only the shapes that it shows; a rig needs all of them. */
+static void a_broken_shape_counts_where_it_is_needed(void **state) {
+    (void)state;
+#define BROKEN(percent)                                                                            \
+    FILE_7400(TRIANGLE                                                                             \
+              "Geometry: 11, \"Geometry::s\", \"Shape\" {\n"                                       \
+              " Indexes: *1 { a: 7 }\n Vertices: *3 { a: 1,0,0 }\n}\n" MODEL BLEND CHANNEL(        \
+                  31, "c", percent, "*1 { a: 100 }"),                                              \
+              WIRES "C: \"OO\",31,30\nC: \"OO\",11,31\n")
+    refuse(BROKEN(0), "moves vertex 7");
+    refuse(BROKEN(75), "moves vertex 7");
+    sinew_mesh *mesh = mesh_of(BROKEN(0));
+    assert_point(mesh->positions, 1, 1, 0, 0);
+    sinew_mesh_destroy(mesh);
+    sinew_error error = {0};
+    const char *text = BROKEN(75);
+    sn_source source = bytes_source(text, strlen(text), "test.fbx");
+    assert_int_equal(sn_fbx_read_mesh(&source, &mesh, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "moves vertex 7"));
+    bytes_source_free(&source);
+}
+
 /* What does not matter for the shape must not keep a file from being read. */
 static void small_faults_are_forgiven(void **state) {
     (void)state;
@@ -811,6 +833,7 @@ int test_fbx(void) {
         cmocka_unit_test(shown_meshes_are_subdivided_with_their_creases),
         cmocka_unit_test(boundaries_are_subdivided_by_their_rule),
         cmocka_unit_test(bad_files_are_refused_by_element),
+        cmocka_unit_test(a_broken_shape_counts_where_it_is_needed),
         cmocka_unit_test(small_faults_are_forgiven),
         cmocka_unit_test(instances_and_negative_scales_are_placed),
         cmocka_unit_test(meshes_of_all_sizes_are_read),
