@@ -454,6 +454,32 @@ static sinew_status start_scene(project *p, const char *path, bool is_scene, sin
     return status;
 }
 
+/* Before a folder is made beside it: a scene, a rig folder, or a file that can hold a mesh or rig.
+ */
+static sinew_status check_kind(const char *path, bool is_scene, sinew_error *error) {
+    struct stat about;
+    if (access(path, R_OK) != 0 || stat(path, &about) != 0)
+        return fail(error, SINEW_IO, "cannot read %s: %s", path, strerror(errno));
+    if (S_ISDIR(about.st_mode)) {
+        char *neutral = join(path, "/neutral.obj", "");
+        bool there = neutral && access(neutral, F_OK) == 0;
+        free(neutral);
+        return there ? SINEW_OK
+                     : fail(error, SINEW_BAD_INPUT, "%s: is a folder without neutral.obj%s", path,
+                            "");
+    }
+    if (!S_ISREG(about.st_mode))
+        return fail(error, SINEW_IO, "%s: is a device, not a file%s", path, "");
+    if (is_scene) return SINEW_OK;
+    for (int i = 0; i < sinew_format_count(); i++) {
+        sinew_format_info format = {.size = sizeof format};
+        sinew_format_get_info(i, &format);
+        bool opens = format.reads & (SINEW_CONTENT_RIG | SINEW_CONTENT_MESH);
+        if (opens && sinew_format_has_ending(i, path)) return SINEW_OK;
+    }
+    return fail(error, SINEW_BAD_INPUT, "%s: is not a rig, a mesh or a scene (.json)%s", path, "");
+}
+
 sinew_status project_open(const char *path, project **out, sinew_error *error) {
     project *p = calloc(1, sizeof *p);
     if (!p) return fail(error, SINEW_NO_MEMORY, "out of memory", "", "");
@@ -462,8 +488,7 @@ sinew_status project_open(const char *path, project **out, sinew_error *error) {
     size_t length = path ? strlen(path) : 0;
     bool is_scene = length > 5 && !strcmp(path + length - 5, ".json");
     if (path) {
-        if (access(path, R_OK) != 0)
-            status = fail(error, SINEW_IO, "cannot read %s: %s", path, strerror(errno));
+        status = check_kind(path, is_scene, error);
         while (length > 1 && path[length - 1] == '/') length--;
         char *clean = strndup(path, length);
         char *slash = strrchr(clean, '/');
