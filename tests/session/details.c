@@ -280,6 +280,92 @@ static void curves_of_the_published_fit_can_be_given_alone(void **state) {
     }
 }
 
+#define MOUTH                                                                                      \
+    "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", "                        \
+    "\"mouthSmileLeft.obj\"]}, \"time\": {\"fps\": 20}, \"model\": \"linear\", "
+#define OPENS "\"curves\": {\"times\": [0, 1, 2], \"values\": {\"jawOpen\": [0, 1, 1]}}"
+
+/* How far the lower lip is from the neutral, in frames or (frame -1) at the scene's weights. */
+static double lower_lip(sinew_session *session, int frame) {
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    const sinew_mesh *mesh = sinew_session_rig(session)->neutral;
+    int n = mesh->vertex_count;
+    double *positions = malloc(sizeof(double[3]) * (size_t)n), most = 0;
+    sinew_input input;
+    sinew_input_init(&input);
+    if (frame >= 0) input.frame = frame;
+    sinew_result result;
+    sinew_result_init(&result);
+    result.positions = positions;
+    assert_ok(sinew_session_solve(session, &input, &result, NULL, &error));
+    for (int i = 3 * (n / 2); i < 3 * n; i++)
+        most = fmax(most, fabs(positions[i] - mesh->positions[i]));
+    free(positions);
+    return most;
+}
+
+/* The second lip has the vertices 70 to 139. */
+static void locks_hold_shapes_takes_and_parts_of_takes(void **state) {
+    (void)state;
+    sinew_session *free_one = test_open(MOUTH OPENS "}");
+    sinew_session *held =
+        test_open(MOUTH OPENS ", \"locks\": [{\"name\": \"lip\", \"select\": \"v:70-139\"}]}");
+    sinew_session *shape = test_open(
+        MOUTH "\"weights\": {\"jawOpen\": 1}, \"attenuation\": {\"trade\": true}, \"locks\": "
+              "[{\"name\": \"lip\", \"select\": \"v:70-139\"}]}");
+    sinew_session *timed =
+        test_open(MOUTH OPENS ", \"locks\": [{\"name\": \"lip\", \"select\": \"v:70-139\", "
+                              "\"from\": 1, \"to\": 2, \"fade\": 0.5, \"at\": 0}]}");
+    for (int frame = 0; frame <= 40; frame += 5) {
+        double moves = lower_lip(free_one, frame);
+        assert_true(lower_lip(held, frame) <= 0.2 * moves + 1e-9);
+        double now = lower_lip(timed, frame);
+        if (frame <= 20)
+            assert_close(now, moves, 1e-6); /* not yet */
+        else if (frame < 30)
+            assert_true(now < moves && now > 0.2 * moves); /* on the way */
+        else if (frame == 30)
+            assert_true(now <= 0.2 * moves);
+    }
+    assert_true(lower_lip(shape, -1) <= 0.2 * lower_lip(free_one, 20));
+    sinew_session_destroy(free_one), sinew_session_destroy(held);
+    sinew_session_destroy(shape), sinew_session_destroy(timed);
+}
+
+/* A third of the way between two keys in time, a held vertex is a third of the way between them. */
+static void held_vertices_follow_the_line_between_their_keys(void **state) {
+    (void)state;
+    sinew_session *session = test_open(
+        "{\"sinew\": 1, " BAR "\"model\": \"modal\", \"parameters\": {\"modes\": 6, \"hold\": "
+        "\"v:64-71\"}, \"keys\": [{\"time\": 1, \"pose\": \"neutral\"}, {\"time\": 2.5, \"pose\": "
+        "\"bend120\"}, {\"time\": 4, \"pose\": \"neutral\"}]}");
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    sinew_solver *solver = sinew_session_solver(session);
+    const sinew_rig *rig = sinew_solver_rig(solver);
+    size_t size = 3 * (size_t)rig->neutral->vertex_count;
+    double *now = malloc(size * sizeof *now), *bent = malloc(size * sizeof *bent);
+    sinew_rig_shape(rig, sinew_rig_find_target(rig, "bend120"), bent);
+    const struct {
+        double time, share;
+    } cases[] = {{1, 0}, {1.5, 1 / 3.0}, {2, 2 / 3.0}, {2.5, 1}, {3, 2 / 3.0}, {4, 0}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        sinew_input input;
+        sinew_input_init(&input);
+        input.frame = -1, input.time = cases[k].time;
+        sinew_result result;
+        sinew_result_init(&result);
+        result.positions = now;
+        assert_ok(sinew_session_solve(session, &input, &result, NULL, &error));
+        for (int i = 3 * 64; i < 3 * 72; i++)
+            assert_close(now[i],
+                         rig->neutral->positions[i] +
+                             cases[k].share * (bent[i] - rig->neutral->positions[i]),
+                         1e-5);
+    }
+    free(now), free(bent);
+    sinew_session_destroy(session);
+}
+
 int test_details(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(capsules_are_round_and_cylinders_flat),
@@ -290,6 +376,8 @@ int test_details(void) {
         cmocka_unit_test(tests_in_patches_compare_types_sizes_and_contents),
         cmocka_unit_test(every_parameter_is_found_by_its_name),
         cmocka_unit_test(curves_of_the_published_fit_can_be_given_alone),
+        cmocka_unit_test(locks_hold_shapes_takes_and_parts_of_takes),
+        cmocka_unit_test(held_vertices_follow_the_line_between_their_keys),
     };
     return cmocka_run_group_tests_name("details", tests, NULL, NULL);
 }
