@@ -128,7 +128,7 @@ static void a_file_that_may_not_grow_is_said(void **state) {
         {"x.png", "render bar/neutral.obj --out x.png"},
         {"x.csv", "map face face/markers.csv --map-out x.csv"},
         {"x.gif", "play face face/clip.csv --frames 0-3 --out x.gif"},
-        {"scratch", "sample arm --out x"},
+        {"x/neutral.obj", "sample arm --out x"},
         {"scratch", "modal bar --poses neutral,bend120 --modes 4 --out x.pc2"},
     };
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
