@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "cache/checksum.h"
 #include "groups.h"
 #include "sinew/sinew.h"
 
@@ -244,7 +245,8 @@ static void positions_are_stored_once(void **state) {
 
 static void expect_refusal(const char *parts, const char *words) {
     sinew_job *job = job_of("linear", "{}", "refused.pc2");
-    assert_int_equal(sinew_job_merge(job, parts, NULL, &error), SINEW_BAD_INPUT);
+    sinew_status status = sinew_job_merge(job, parts, NULL, &error);
+    if (status != SINEW_BAD_INPUT) fail_msg("%s: status %d", words, status);
     if (!strstr(error.message, words)) fail_msg("%s: %s", words, error.message);
     sinew_job_destroy(job);
     assert_false(sn_file_exists(folder_of("refused.pc2")));
@@ -278,12 +280,108 @@ static void merging_names_what_is_wrong(void **state) {
     part("force", "{}", "f.pc2", 5, 6, true, parts, SINEW_IO);
 }
 
+/* A file as an attacker, or a library with a fault, would write it: what it says is wrong, and its
+ * checksums are right. The header has 48 bytes, its sum 8, and records follow. */
+static void forge(const char *path, const char *good, size_t size, size_t at, uint64_t value,
+                  size_t width) {
+    enum { HEADER = 48 };
+    char *bytes = malloc(size);
+    memcpy(bytes, good, size);
+    memcpy(bytes + at, &value, width);
+    sn_checksum sum;
+    sn_checksum_start(&sum);
+    sn_checksum_add(&sum, bytes, HEADER);
+    uint64_t now = sn_checksum_value(&sum);
+    memcpy(bytes + HEADER, &now, sizeof now);
+    assert_ok(sn_file_write(path, bytes, size, &error));
+    free(bytes);
+}
+
+static void forged_parts_are_refused(void **state) {
+    (void)state;
+    enum { RECORD = 56 };
+    static const struct {
+        size_t at;
+        uint64_t value;
+        size_t width;
+        const char *words;
+    } rows[] = {
+        {0, 'x', 1, "is damaged"},        /* the magic word */
+        {8, 3, 4, "version 3"},           /* a later one */
+        {12, 2, 4, "is damaged"},         /* a checkpoint */
+        {12, 1, 4, "is damaged"},         /* frames in the other precision */
+        {12, 4, 4, "which is missing"},   /* positions that are in an output */
+        {16, 1, 1, "another scene"},      /* its key */
+        {32, 9, 4, "frame 0 is missing"}, /* other frames than it holds */
+        {32, (uint32_t)-1, 4, "frame -1 is also in"},
+        {36, 21, 4, "the clip has frames 0-20"},
+        {36, (uint32_t)-3, 4, "the clip has frames 0-20"},
+        {RECORD, 5, 4, "is damaged"},      /* a record of another frame */
+        {RECORD + 20, 1, 4, "is damaged"}, /* vertices of a network */
+        {RECORD + 24, (uint32_t)-1, 4, "is damaged"},
+        {RECORD + 24, 1, 4, "is damaged"}, /* elements that are inside out */
+        {RECORD + 28, 1, 4, "is damaged"}, /* weights */
+        {RECORD + 28, 1 << 30, 4, "is damaged"},
+        {RECORD + 64, (uint64_t)1 << 40, 8, "is damaged"}, /* text */
+        {RECORD + 64, 1, 8, "is damaged"},
+    };
+    char parts[4096], file[4200], *good;
+    size_t size;
+    snprintf(parts, sizeof parts, "%s", folder_of("forged"));
+    snprintf(file, sizeof file, "%s/frames-000000-000020.part", parts);
+    part("linear", "{}", "refused.pc2", 0, 20, false, parts, SINEW_OK);
+    assert_ok(sn_file_read(file, &good, &size, &error));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        forge(file, good, size, rows[i].at, rows[i].value, rows[i].width);
+        expect_refusal(parts, rows[i].words);
+        /* a farm removes it and computes its frames again */
+        bool present[21];
+        sinew_job *job = job_of("linear", "{}", "refused.pc2");
+        assert_ok(sinew_job_check_parts(job, parts, present, NULL, &error));
+        for (int k = 0; k < 21; k++) assert_false(present[k]);
+        assert_false(sn_file_exists(file));
+        sinew_job_destroy(job);
+    }
+    for (size_t cut = 0; cut < size; cut += 1 + size / 40) {
+        assert_ok(sn_file_write(file, good, cut, &error));
+        expect_refusal(parts, "is damaged");
+    }
+    sn_free(good);
+}
+
+/* The same of checkpoints: a header of 48 bytes, then a state. */
+static void forged_checkpoints_are_refused(void **state) {
+    (void)state;
+    char parts[4096], file[4200], *good;
+    size_t size;
+    snprintf(parts, sizeof parts, "%s", folder_of("checkpoints"));
+    snprintf(file, sizeof file, "%s/state-000006.state", parts);
+    part("force", "{}", "f.pc2", 0, 5, false, parts, SINEW_OK);
+    assert_ok(sn_file_read(file, &good, &size, &error));
+    static const size_t offsets[] = {0, 8, 12, 16, 31, 32, 40, 47, 48, 70};
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        assert_ok(sn_file_write(file, good, size, &error));
+        overwrite(file, (long)offsets[i], good[offsets[i]] ^ 9);
+        part("force", "{}", "f.pc2", 6, 7, true, parts, SINEW_BAD_INPUT);
+        assert_non_null(strstr(error.message, "state-000006.state"));
+    }
+    for (size_t cut = 0; cut < size; cut += 1 + size / 9) {
+        assert_ok(sn_file_write(file, good, cut, &error));
+        part("force", "{}", "f.pc2", 6, 7, true, parts, SINEW_BAD_INPUT);
+    }
+    assert_ok(sn_file_write(file, good, size, &error));
+    part("force", "{}", "f.pc2", 6, 7, true, parts, SINEW_OK);
+    sn_free(good);
+}
+
 int test_parts(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merged_parts_are_the_whole_clip),
         cmocka_unit_test(the_last_part_merges_the_clip),
         cmocka_unit_test(positions_are_stored_once),
         cmocka_unit_test(merging_names_what_is_wrong),
+        cmocka_unit_test(forged_parts_are_refused),
+        cmocka_unit_test(forged_checkpoints_are_refused),
     };
     return cmocka_run_group_tests_name("parts", tests, NULL, NULL);
 }
