@@ -8,7 +8,8 @@
  * tets inside.
  *
  * Contact: a hand that closes on a cylinder (led past its middle) and lids that close over a ball
- * a little larger than the eye, as a clip and every frame alone.
+ * a little larger than the eye, as a clip and every frame alone. Self-contact: lids that press on
+ * each other.
  *
  * Bound: what the conjugate-gradient and Newton steps that were taken must read at least (factor,
  * spring table, vectors), over the bandwidth of that working set. */
@@ -281,6 +282,52 @@ static void lids(bench *b) {
     free(allowed), free(triangles);
 }
 
+/* Lids of a face that press on each other: blinks with squints of five strengths, each alone. */
+static void closed_lids(bench *b) {
+    enum { POSES = 5 };
+    static const char *const names[2][2] = {{"eyeBlinkLeft", "eyeBlinkRight"},
+                                            {"eyeSquintLeft", "eyeSquintRight"}};
+    sinew_error error = {0};
+    sinew_rig *rig = NULL;
+    sinew_spring *spring = NULL;
+    sinew_spring_state *state = NULL;
+    sinew_spring_options options;
+    sinew_spring_options_init(&options);
+    options.self_contact = true;
+    bench_need(sinew_sample_rig("face", NULL, &rig, &error), &error);
+    bench_need(sinew_spring_create(rig, &options, NULL, &spring, &error), &error);
+    bench_need(sinew_spring_state_create(spring, &state, &error), &error);
+    double *weights = calloc((size_t)rig->slider_count, sizeof *weights);
+    double *x = malloc(3 * sizeof *x * (size_t)rig->neutral->vertex_count);
+    double seconds = 0, worst = 0, newton = 0, inner = 0, contacts = 0;
+    int not_converged = 0;
+    for (int k = 0; k < POSES; k++) {
+        for (int side = 0; side < 2; side++) {
+            weights[sinew_rig_find_slider(rig, names[0][side])] = 1;
+            weights[sinew_rig_find_slider(rig, names[1][side])] = 0.25 * k;
+        }
+        sinew_spring_frame frame = {.size = sizeof frame, .weights = weights, .index = -1};
+        sinew_spring_frame_info info = {.size = sizeof info};
+        sinew_status status = sinew_spring_solve(spring, state, &frame, x, &info, NULL, &error);
+        if (status != SINEW_NOT_CONVERGED) bench_need(status, &error);
+        not_converged += status != SINEW_OK;
+        seconds += info.seconds / POSES, worst = fmax(worst, info.seconds);
+        newton += (double)info.iterations / POSES, inner += (double)info.inner_iterations / POSES;
+        contacts += (double)info.contacts / POSES;
+    }
+    char limit[160], figures[200];
+    snprintf(limit, sizeof limit, "worst %.3g ms; %.0f contacts", worst * 1e3, contacts);
+    snprintf(figures, sizeof figures,
+             "\"vertices\": %d, \"worst_ms\": %.4g, \"newton_steps\": %.3g, \"cg_steps\": %.4g, "
+             "\"contacts\": %.3g, \"not_converged\": %d",
+             rig->neutral->vertex_count, worst * 1e3, newton, inner, contacts, not_converged);
+    double bytes = bytes_per_frame(spring, newton, inner);
+    bench_report_more(b, "alone", seconds, bytes / bench_read_bandwidth(b, bytes), limit, figures);
+    free(weights), free(x);
+    sinew_spring_state_destroy(state), sinew_spring_destroy(spring);
+    sinew_rig_destroy(rig);
+}
+
 const bench_case bench_spring[] = {{"2k", "2.2k vertices, 36 steps of a bend", two},
                                    {"8k", "8.1k vertices", eight},
                                    {"7k", "7.3k vertices", seven},
@@ -288,4 +335,5 @@ const bench_case bench_spring[] = {{"2k", "2.2k vertices, 36 steps of a bend", t
                                    {"18k", "18.6k vertices, 145k springs", eighteen},
                                    {"hand", "3.7k vertices close on a cylinder", hand_on_cylinder},
                                    {"lids", "11.9k vertices, lids over a ball", lids},
+                                   {"closed", "11.9k vertices, lids on each other", closed_lids},
                                    BENCH_END};

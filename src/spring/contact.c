@@ -34,6 +34,7 @@
 /* Of the allowed penetration: what is aimed at, and what will do after many rounds. */
 static const double AIM = 0.1, ENOUGH = 0.9;
 static const double NEAR = 0.1;        /* of the mean spring: points this near are watched */
+static const double CLOSE = 0.05;      /* of the mean edge: pairs of the surface this close are */
 static const double STIFF = 10;        /* a contact's stiffness over that of its vertices */
 static const double TIGHTEN = 0.4;     /* from round to round */
 static const double LOOSE = 1e-3;      /* relative force left by early rounds */
@@ -50,6 +51,8 @@ enum { STEP_ROUNDS = 6, STEP_ITERATIONS = 4 };
 /* At the end: rounds in which points of triangles that push may move (later they can go round for
  * ever), and rounds after which ENOUGH will do. */
 enum { MOVING_ROUNDS = 1, PATIENCE = 12 };
+/* Rounds after which pairs that push turn only halfway. */
+enum { TURNING_ROUNDS = 5 };
 /* Newton steps of rounds until then, when the surface meets itself: which pairs carry is found
  * sooner by looking again than by solving to the end with the wrong ones. */
 enum { EARLY_ITERATIONS = 4 };
@@ -309,28 +312,33 @@ static int find_swallowed(const sinew_spring *spring, const sinew_spring_state *
     return swallower;
 }
 
-/* Rounds from state->x until all is well. apart: the surface is kept from crossing itself. */
+/* Rounds from state->x until all is well, after *past others, to which they are added. apart: the
+ * surface is kept from crossing itself. */
 static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state,
                            const sinew_spring_frame *frame, const sn_equilibrium_options *options,
-                           bool apart, sn_equilibrium_info *counts, sinew_spring_frame_info *info,
-                           sinew_error *error) {
+                           bool apart, int *past, sn_equilibrium_info *counts,
+                           sinew_spring_frame_info *info, sinew_error *error) {
     double depth = spring->options.contact_depth * spring->network->diagonal;
-    double margin = NEAR * spring->network->mean_length, left = LOOSE;
+    double margin = NEAR * spring->network->mean_length, left = LOOSE * pow(TIGHTEN, *past);
+    int limit = *past + state->settings.max_rounds;
     sn_equilibrium_options loose = *options;
     sinew_status status = SINEW_OK;
     /* exact: the last solve was to full tolerance */
     bool cut = false, exact = false, changes = false;
-    for (int round = 0; status == SINEW_OK || status == SINEW_NOT_CONVERGED; round++) {
+    for (int round = *past; status == SINEW_OK || status == SINEW_NOT_CONVERGED; round++) {
+        *past = round;
         state->contacts->still = round > MOVING_ROUNDS;
         double tolerance = (round > PATIENCE ? ENOUGH : AIM) * depth;
         SN_TRY(sn_contacts_look(spring, state, frame, AIM * depth, margin, false, error));
-        if (apart) SN_TRY(sn_self_look(spring, state, margin, error));
+        if (apart)
+            SN_TRY(sn_self_look(spring, state, CLOSE * spring->network->mean_edge,
+                                round > TURNING_ROUNDS, error));
         bool wrong;
         SN_TRY(judge(spring, state, frame, tolerance, round > PATIENCE, &wrong, info, error));
         wrong |= changes || cut;
         if (!wrong && exact) break;
         bool late = sn_work_seconds() > options->work_limit;
-        if (round >= state->settings.max_rounds || late) {
+        if (round >= limit || late) {
             counts->out_of_time |= late;
             if (status == SINEW_OK) status = SINEW_NOT_CONVERGED;
             break;
@@ -368,7 +376,8 @@ static sinew_status lead(const sinew_spring *spring, sinew_spring_state *state,
     for (int round = 0; cut && round < STEP_ROUNDS && sn_work_seconds() <= options->work_limit;
          round++) {
         SN_TRY(sn_contacts_look(spring, state, frame, depth, margin, true, error));
-        if (apart) SN_TRY(sn_self_look(spring, state, margin, error));
+        if (apart)
+            SN_TRY(sn_self_look(spring, state, CLOSE * spring->network->mean_edge, false, error));
         SN_TRY(push(spring, state, margin, error));
         SN_TRY(sn_check_interrupt(error));
         sinew_status status = sn_equilibrium(state->solver, &rough, state->x, counts, error);
@@ -385,8 +394,9 @@ static sinew_status lead(const sinew_spring *spring, sinew_spring_state *state,
 /* Along the way, where there is one, then to the end. */
 static sinew_status go(const sinew_spring *spring, sinew_spring_state *state,
                        const sinew_spring_frame *frame, const sn_way *way,
-                       const sn_equilibrium_options *options, sn_equilibrium_info *counts,
-                       sinew_spring_frame_info *info, sinew_error *error) {
+                       const sn_equilibrium_options *options, int *past,
+                       sn_equilibrium_info *counts, sinew_spring_frame_info *info,
+                       sinew_error *error) {
     if (!way->straight) {
         SN_TRY(prepare(spring, state, frame->obstacle_count, error));
         if (spring->self) SN_TRY(sn_self_begin(spring, state, error));
@@ -400,7 +410,26 @@ static sinew_status go(const sinew_spring *spring, sinew_spring_state *state,
             SN_TRY(lead(spring, state, frame, options, way->crosses, counts, info, error));
         }
     }
-    return settle(spring, state, frame, options, way->crosses, counts, info, error);
+    return settle(spring, state, frame, options, way->crosses, past, counts, info, error);
+}
+
+/* The same in the region that self-contact moves (self_region.c), then with the whole network. */
+static sinew_status go_in_region(const sinew_spring *spring, sinew_spring_state *state,
+                                 const sinew_spring_frame *frame, const sn_way *way,
+                                 const sn_equilibrium_options *options, sn_equilibrium_info *counts,
+                                 sinew_spring_frame_info *info, sinew_error *error) {
+    sn_self_region *region = NULL;
+    int past = 0;
+    if (way->crosses && frame->obstacle_count == 0)
+        SN_TRY(sn_self_region_create(spring, state, frame, &region, error));
+    if (!region) return go(spring, state, frame, way, options, &past, counts, info, error);
+    sinew_status status =
+        go(&region->spring, &region->state, frame, way, options, &past, counts, info, error);
+    bool solved = status == SINEW_OK || status == SINEW_NOT_CONVERGED;
+    if (solved) sn_self_region_leave(region, spring, state);
+    sn_self_region_destroy(region);
+    return solved ? settle(spring, state, frame, options, true, &past, counts, info, error)
+                  : status;
 }
 
 sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *state,
@@ -426,7 +455,7 @@ sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *st
     SN_TRY(sn_check_interrupt(error));
     SN_TRY(sn_way_find(spring, state, frame, false, &way, error));
     bool met = inside || !way.straight;
-    if (met) status = go(spring, state, frame, &way, options, counts, info, error);
+    if (met) status = go_in_region(spring, state, frame, &way, options, counts, info, error);
     if (met && spring->self && !way.crosses &&
         (status == SINEW_OK || status == SINEW_NOT_CONVERGED)) {
         /* free of crossings without the obstacles, but not with them */
@@ -434,7 +463,7 @@ sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *st
         SN_TRY(sn_self_shape_crosses(spring, state, &crosses, error));
         if (crosses) {
             SN_TRY(sn_way_find(spring, state, frame, true, &way, error));
-            status = go(spring, state, frame, &way, options, counts, info, error);
+            status = go_in_region(spring, state, frame, &way, options, counts, info, error);
         }
     }
     state->solver->load.contact_count = 0;

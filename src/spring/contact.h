@@ -155,8 +155,10 @@ void sn_self_destroy(sn_self *self);
 sinew_status sn_self_begin(const sinew_spring *spring, sinew_spring_state *state,
                            sinew_error *error);
 /* Do triangles that take part cross? positions: 3 per surface vertex; or the shape in state->x. */
-sinew_status sn_self_crosses(const sinew_spring *spring, const double *positions, bool *crosses,
-                             sinew_error *error);
+sinew_status sn_self_crosses(const sinew_spring *spring, sinew_spring_state *state,
+                             const double *positions, bool *crosses, sinew_error *error);
+/* Per surface vertex: corners of triangles that were found to cross in this frame. */
+const bool *sn_self_meets(const sinew_spring_state *state);
 sinew_status sn_self_shape_crosses(const sinew_spring *spring, sinew_spring_state *state,
                                    bool *crosses, sinew_error *error);
 /* state->x does not cross: it is the safe shape now. */
@@ -166,12 +168,34 @@ sinew_status sn_self_cut_back(const sinew_spring *spring, sinew_spring_state *st
                               sinew_error *error);
 /* Refresh the known pairs at the safe shape and add those nearer than the gap and `margin`. */
 sinew_status sn_self_look(const sinew_spring *spring, sinew_spring_state *state, double margin,
-                          sinew_error *error);
-/* state->x is the shape without contact, for sn_self_compare. */
+                          bool settling, sinew_error *error);
+/* state->x is the shape without contact, for sn_self_compare; nothing was found to cross yet. */
 void sn_self_keep(const sinew_spring *spring, sinew_spring_state *state);
 /* Gives regions of state->x the shape that was kept where contact made them worse. */
 sinew_status sn_self_compare(const sinew_spring *spring, sinew_spring_state *state,
                              sinew_error *error);
+
+/* ---- self_region.c ---- */
+
+/* A solver for what self-contact moves: spring and state of a frame in which everything else is
+ * held to the shape without contact. Borrows all but its solver from them. */
+typedef struct sn_self_region {
+    sinew_spring spring;
+    sinew_spring_state state;
+    double *off;
+} sn_self_region;
+
+/* Around what was found to cross; state->x: the shape without contact. NULL: it would be most of
+ * the network. */
+sinew_status sn_self_region_create(const sinew_spring *spring, sinew_spring_state *state,
+                                   const sinew_spring_frame *frame, sn_self_region **region,
+                                   sinew_error *error);
+void sn_self_region_destroy(sn_self_region *region);
+/* The region's shape := state->x, and back. */
+void sn_self_region_enter(sn_self_region *region, const sinew_spring *spring,
+                          const sinew_spring_state *state);
+void sn_self_region_leave(const sn_self_region *region, const sinew_spring *spring,
+                          sinew_spring_state *state);
 
 /* ---- self_release.c ---- */
 

@@ -71,6 +71,8 @@ struct sn_self {
     double *safe;   /* 3 per surface vertex: never crosses */
     double *asked;  /* 3 per surface vertex: what the last solve asked for */
     double *wanted; /* 3 per surface vertex: scratch */
+    bool *crosses;  /* per triangle of the surface: scratch */
+    bool *meets;    /* per surface vertex: of a triangle that crossed in this frame */
     int pose_count;
     size_t pose_capacity;
     double *poses; /* 3 per surface vertex and active target */
@@ -83,6 +85,7 @@ void sn_self_destroy(sn_self *self) {
     sn_contact_work_destroy(self->work);
     sn_free(self->plain), sn_free(self->safe), sn_free(self->asked), sn_free(self->wanted),
         sn_free(self->poses), sn_free(self->slots);
+    sn_free(self->crosses), sn_free(self->meets);
     sn_free(self);
 }
 
@@ -102,7 +105,10 @@ static sinew_status make_room(const sinew_spring *spring, sn_contacts *contacts,
         self->slots = SN_NEW(int, FIRST_SLOTS);
         self->slot_count = FIRST_SLOTS;
     }
-    if (!self->plain || !self->safe || !self->asked || !self->wanted || !self->slots)
+    if (!self->crosses) self->crosses = SN_NEW(bool, spring->self->triangle_count + 1);
+    if (!self->meets) self->meets = SN_NEW(bool, n + 1);
+    if (!self->plain || !self->safe || !self->asked || !self->wanted || !self->slots ||
+        !self->crosses || !self->meets)
         return sn_no_memory(error);
     if (!self->work) SN_TRY(sn_contact_work_create(spring->self, &self->work, error));
     return SINEW_OK;
@@ -139,25 +145,35 @@ static void write_shape(const sinew_spring *spring, sinew_spring_state *state, c
 
 /* ---- crossings ---- */
 
-sinew_status sn_self_crosses(const sinew_spring *spring, const double *positions, bool *crosses,
-                             sinew_error *error) {
+sinew_status sn_self_crosses(const sinew_spring *spring, sinew_spring_state *state,
+                             const double *positions, bool *crosses, sinew_error *error) {
     const sn_contact_surface *surface = spring->self;
-    sn_pairs cross = {0};
+    sn_self *self = state->contacts->self;
     sn_call call; /* in a scope, the loops of the search can be stopped */
     sn_call_begin(&call, sn_monitor_entered());
+    memset(self->crosses, 0, (size_t)surface->triangle_count * sizeof(bool));
     sinew_status status =
-        sn_self_intersections(spring->network->surface_count, positions, surface->triangle_count,
-                              surface->triangles, NULL, &cross, error);
+        sn_crossing_triangles(spring->network->surface_count, positions, surface->triangle_count,
+                              surface->triangles, self->crosses, error);
     status = sn_call_end(&call, status, error);
-    *crosses = cross.count > 0;
-    sn_pairs_free(&cross);
+    *crosses = false;
+    for (int t = 0; status == SINEW_OK && t < surface->triangle_count; t++) {
+        if (!self->crosses[t]) continue;
+        *crosses = true;
+        for (int c = 0; c < 3; c++)
+            self->meets[surface->triangles[3 * (size_t)t + (size_t)c]] = true;
+    }
     return status;
+}
+
+const bool *sn_self_meets(const sinew_spring_state *state) {
+    return state->contacts->self->meets;
 }
 
 sinew_status sn_self_shape_crosses(const sinew_spring *spring, sinew_spring_state *state,
                                    bool *crosses, sinew_error *error) {
     read_shape(spring, state, state->contacts->self->wanted);
-    return sn_self_crosses(spring, state->contacts->self->wanted, crosses, error);
+    return sn_self_crosses(spring, state, state->contacts->self->wanted, crosses, error);
 }
 
 /* ---- the safe shape ---- */
@@ -185,7 +201,9 @@ sinew_status sn_self_cut_back(const sinew_spring *spring, sinew_spring_state *st
 /* ---- against the shape without contact ---- */
 
 void sn_self_keep(const sinew_spring *spring, sinew_spring_state *state) {
-    read_shape(spring, state, state->contacts->self->plain);
+    sn_self *self = state->contacts->self;
+    read_shape(spring, state, self->plain);
+    memset(self->meets, 0, (size_t)spring->network->surface_count * sizeof *self->meets);
 }
 
 sinew_status sn_self_compare(const sinew_spring *spring, sinew_spring_state *state,
@@ -250,6 +268,17 @@ static void measure(const sn_self *self, const sn_contact_pair *pair, sn_touch *
         sn_contact_distance(pair, self->safe, touch->weight, &touch->normal) - touch->wanted;
 }
 
+/* The same halfway from how it was held before. Where a vertex slides over an edge, it is held by
+ * one side of it in one round, slides to the other, and is held by that one in the next: the mean
+ * of both holds it at the edge. */
+static void settle(const sn_self *self, const sn_contact_pair *pair, sn_touch *touch) {
+    sn_touch was = *touch;
+    measure(self, pair, touch);
+    if (!(sn_dot(was.normal, touch->normal) > 0)) return;
+    touch->normal = sn_normalize(sn_add(was.normal, touch->normal));
+    for (int c = 0; c < 4; c++) touch->weight[c] = 0.5 * (was.weight[c] + touch->weight[c]);
+}
+
 /* A pair that the last solve drove together after a fraction of the way: it is held apart along the
  * direction in which it met, with the gap of the safe shape along it. */
 static void measure_met(const sn_self *self, const sn_contact_pair *pair, double share,
@@ -268,7 +297,7 @@ static void measure_met(const sn_self *self, const sn_contact_pair *pair, double
 }
 
 sinew_status sn_self_look(const sinew_spring *spring, sinew_spring_state *state, double margin,
-                          sinew_error *error) {
+                          bool settling, sinew_error *error) {
     sn_contacts *contacts = state->contacts;
     sn_self *self = contacts->self;
     for (int k = 0; k < contacts->count; k++) {
@@ -277,7 +306,10 @@ sinew_status sn_self_look(const sinew_spring *spring, sinew_spring_state *state,
         if (k % 1024 == 0) SN_TRY(sn_check_interrupt(error));
         sn_contact_pair pair = {.edges = touch->edges};
         memcpy(pair.v, touch->vertex, sizeof pair.v);
-        measure(self, &pair, touch);
+        if (settling && touch->force > 0)
+            settle(self, &pair, touch);
+        else
+            measure(self, &pair, touch);
     }
     const sn_contact_pair *pairs;
     int count;

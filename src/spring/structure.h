@@ -68,7 +68,8 @@ struct sinew_spring_state {
     double *blend;                    /* 3 per network vertex: rotation-aware blend */
     double *positions;                /* 3 per network vertex: the result */
     double *x, *start;                /* SN_PAD per vertex, solver order */
-    double *history[SN_HISTORY];      /* result minus blend, solver order, newest first */
+    const double *off; /* of a region: the frame's shape without contact less its blend, or NULL */
+    double *history[SN_HISTORY]; /* result minus blend, solver order, newest first */
     double *history_weights[SN_HISTORY];
     int history_count, history_index, last_index;
     bool live; /* frames are steps of a slider, not of time: see history.c */

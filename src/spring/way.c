@@ -97,7 +97,7 @@ sinew_status sn_way_find(const sinew_spring *spring, sinew_spring_state *state,
             return sn_fail(error, SINEW_CANCELLED, "cancelled");
         touched |= look_at_step(spring, state, frame, step, &way->straight);
         if (way->crosses && !touched)
-            SN_TRY(sn_self_crosses(spring, state->blend, &touched, error));
+            SN_TRY(sn_self_crosses(spring, state, state->blend, &touched, error));
         if (!touched) way->first = step;
     }
     /* the last step has put the frame's own load back; its places are those of the blend */
@@ -119,5 +119,10 @@ sinew_status sn_way_step(const sinew_spring *spring, sinew_spring_state *state,
     if (previous >= 0)
         for (size_t k = 0; k < SN_PAD * (size_t)spring->system->free_count; k++)
             state->x[k] += state->start[k];
+    /* what a region does not move follows the shape without contact */
+    double follows =
+        way->steps > way->first ? (double)(step - way->first) / (way->steps - way->first) : 0;
+    for (size_t k = SN_PAD * (size_t)spring->system->free_count; state->off && k < all; k++)
+        state->x[k] += follows * state->off[k];
     return sn_frame_pull(spring, state, frame, share, error);
 }
