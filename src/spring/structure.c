@@ -40,7 +40,8 @@ static sinew_status check_options(const sinew_rig *rig, const sinew_spring_optio
                        options->tolerance);
     if (options->max_iterations < 1 || !(options->time_limit > 0) || options->max_rounds < 1)
         return sn_fail(error, SINEW_BAD_INPUT, "spring: limits must be above 0");
-    if (!(options->friction >= 0) || !(options->contact_depth > 0))
+    if (!(options->friction >= 0 && options->contact_depth > 0) || !isfinite(options->friction) ||
+        !isfinite(options->contact_depth))
         return sn_fail(error, SINEW_BAD_INPUT,
                        "spring: friction must be 0 or more and the contact depth above 0");
     if (options->boundary == SINEW_SPRING_BOUNDARY_PINNED && options->pin_count < 1)

@@ -1,6 +1,7 @@
 #include "support.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/memory.h"
 #include "base/rotation.h"
@@ -498,6 +499,52 @@ static void bad_keys_and_knobs_are_refused_with_a_reason(void **state) {
         if (way == 10) parameters.frequency = 1e12;
         assert_int_equal(sinew_modal_motion_update(motion, &parameters, &error), SINEW_BAD_INPUT);
     }
+    static const struct {
+        size_t offset;
+        double value;
+        const char *words;
+    } rows[] = {
+#define BAD(field, value, words) {offsetof(sinew_modal_parameters, field), value, words}
+        BAD(swings, NAN, "swings"),
+        BAD(swings, INFINITY, "swings"),
+        BAD(frequency, -1, "frequency"),
+        BAD(damping, INFINITY, "damping"),
+        BAD(alpha_mass, NAN, "alpha_mass"),
+        BAD(alpha_stiffness, INFINITY, "alpha_stiffness"),
+        BAD(rest_offset, -0.5, "rest_offset"),
+        BAD(rest_offset, NAN, "rest_offset"),
+        BAD(stiffness, 0, "stiffness"),
+        BAD(stiffness, INFINITY, "stiffness"),
+        BAD(rate, INFINITY, "rate"),
+        BAD(gravity[0], INFINITY, "gravity"),
+        BAD(gravity[1], NAN, "gravity"),
+#undef BAD
+    };
+    sinew_modal_parameters parameters;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sinew_modal_parameters_init(&parameters);
+        *(double *)(void *)((char *)&parameters + rows[i].offset) = rows[i].value;
+        assert_int_equal(sinew_modal_motion_update(motion, &parameters, &error), SINEW_BAD_INPUT);
+        if (!strstr(error.message, rows[i].words)) fail_msg("row %zu: %s", i, error.message);
+    }
+    /* values per mode: one list at a time, without a count, and out of range on either side */
+    const double lists[][3] = {{-2, 0, 0}, {2, 0, 0}, {NAN, 0, 0}, {1e7, 0, 0}, {-1e7, 0, 0}};
+    for (int k = 0; k < 5; k++)
+        for (int list = 0; list < 4; list++)
+            for (int count = -1; count < 2; count++) {
+                sinew_modal_parameters_init(&parameters);
+                parameters.count = count;
+                if (list == 0) parameters.gamma = lists[k];
+                if (list == 1) parameters.kappa = lists[k];
+                if (list == 2) parameters.amplitude = lists[k];
+                if (list == 3) parameters.fit = lists[k];
+                bool fits = count == 1 && ((list == 2 && k < 2) || (list == 3 && k % 2 == 1));
+                sinew_status status = sinew_modal_motion_update(motion, &parameters, &error);
+                if (status != (fits ? SINEW_OK : SINEW_BAD_INPUT))
+                    fail_msg("list %d of %g, count %d: %d", list, lists[k][0], count, status);
+            }
+    sinew_modal_parameters_init(&parameters);
+    assert_ok(sinew_modal_motion_update(motion, &parameters, &error));
     test_clip_meets_keys(&s, motion); /* a refused parameter leaves the motion usable */
     sinew_modal_motion_destroy(motion);
     test_clip_free(&s);
@@ -513,9 +560,20 @@ static void bad_bodies_are_refused_with_a_reason(void **state) {
     options.modes = 1000;
     assert_int_equal(sinew_modal_create_tets(bar, &options, NULL, &modal, &error), SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, "1000 modes"));
-    for (int way = 0; way < 6; way++) {
+    for (int way = 0; way < 16; way++) {
+        static const double stiffness[] = {1, 1, -1};
         sinew_modal_options_init(&options);
         options.modes = 5;
+        if (way == 6) options.density = INFINITY;
+        if (way == 7) options.poisson = -1;
+        if (way == 8) options.young = INFINITY;
+        if (way == 9) options.thickness = NAN;
+        if (way == 10) options.cells = 401;
+        if (way == 11) options.basis_count = -1;
+        if (way == 12) options.basis_count = 1;
+        if (way == 13) options.pose_count = -1;
+        if (way == 14) options.pose_count = 1;
+        if (way == 15) options.stiffness = stiffness;
         if (way == 0) options.density = 0;
         if (way == 1) options.poisson = 0.5;
         if (way == 2) options.young = -1;

@@ -1,6 +1,8 @@
 /* The parameters of fits, against closed forms, optimality conditions and each other. */
 #include "support.h"
 
+#include <stddef.h>
+
 #include "base/status.h"
 #include "groups.h"
 #include "rigs.h"
@@ -45,6 +47,54 @@ static sinew_rig *pair_rig(void) {
         assert_ok(sinew_rig_add_target(rig, k ? "right" : "left", 1, &k, delta, &error));
     }
     return rig;
+}
+
+static void every_parameter_must_be_a_usable_number(void **state) {
+    (void)state;
+    static const struct {
+        size_t offset;
+        double value;
+        const char *words;
+    } rows[] = {
+#define BAD(field, value, words) {offsetof(sinew_fit_options, field), value, words}
+        BAD(l1, -1, "l1"),
+        BAD(l1, INFINITY, "l1"),
+        BAD(l1, NAN, "l1"),
+        BAD(l2, -1, "l2"),
+        BAD(l2, INFINITY, "l2"),
+        BAD(smooth, -1, "smooth"),
+        BAD(smooth, INFINITY, "smooth"),
+        BAD(symmetry, -1, "symmetry"),
+        BAD(symmetry, INFINITY, "symmetry"),
+        BAD(undershoot, -1, "undershoot"),
+        BAD(undershoot, NAN, "undershoot"),
+        BAD(overshoot, -1, "overshoot"),
+        BAD(outlier, 0, "outlier"),
+        BAD(outlier, NAN, "outlier"),
+#undef BAD
+    };
+    sinew_rig *rig = pair_rig();
+    sinew_marker_map *map = map_of(2);
+    sinew_error error;
+    sinew_fit *fit;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sinew_fit_options options = knobs();
+        *(double *)(void *)((char *)&options + rows[i].offset) = rows[i].value;
+        assert_int_equal(sinew_fit_create(rig, map, &options, &fit, &error), SINEW_BAD_INPUT);
+        assert_null(fit);
+        if (!strstr(error.message, rows[i].words)) fail_msg("row %zu: %s", i, error.message);
+    }
+    sinew_fit_options options = knobs();
+    options.iterations = 0;
+    assert_int_equal(sinew_fit_create(rig, map, &options, &fit, &error), SINEW_BAD_INPUT);
+    /* few weights are preferred among those that cannot be negative */
+    options = knobs(), options.l1 = 0.1, options.bounded_below = false;
+    assert_int_equal(sinew_fit_create(rig, map, &options, &fit, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "l1 needs weights that are not negative"));
+    options = knobs(), options.l1 = 0.1, options.undershoot = 1;
+    assert_int_equal(sinew_fit_create(rig, map, &options, &fit, &error), SINEW_BAD_INPUT);
+    sinew_marker_map_destroy(map);
+    sinew_rig_destroy(rig);
 }
 
 /* Vertices 0 and 1 are wanted at `wish` times their reach, coming from weights `last`. */
@@ -383,6 +433,7 @@ static void without_memory_nothing_is_fitted(void **state) {
 
 int test_fit_parameters(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_parameter_must_be_a_usable_number),
         cmocka_unit_test(each_knob_shrinks_as_its_parabola_says),
         cmocka_unit_test(symmetry_draws_declared_pairs_together),
         cmocka_unit_test(bounds_hold_where_they_are_asked_for),

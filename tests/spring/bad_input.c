@@ -1,6 +1,8 @@
 /* Input that cannot be used: a message or a documented rule, finite shapes, no hang. */
 #include "support.h"
 
+#include <stddef.h>
+
 #include "base/memory.h"
 #include "bodies.h"
 #include "groups.h"
@@ -41,7 +43,48 @@ static void bad_options_are_named(void **state) {
     options = base, options.volume = -1, refuse(rig, &options, "volume");
     options = base, options.boundary = SINEW_SPRING_BOUNDARY_PINNED,
     refuse(rig, &options, "pinned");
-    const int far_pin = 1000000;
+    static const struct {
+        size_t offset;
+        bool infinite; /* refused, too */
+        bool zero;
+        const char *words;
+    } rows[] = {
+#define NUMBER(field, infinite, zero, words)                                                       \
+    {offsetof(sinew_spring_options, field), infinite, zero, words}
+        NUMBER(kappa[0], true, true, "kappa"),
+        NUMBER(kappa[4], true, true, "kappa"),
+        NUMBER(volume, true, false, "volume"),
+        NUMBER(guide, true, false, "guide"),
+        NUMBER(altitude, true, false, "altitude"),
+        NUMBER(pull_to_blend, true, false, "pull to the blend"),
+        NUMBER(tolerance, true, true, "tolerance"),
+        NUMBER(friction, true, false, "friction"),
+        NUMBER(contact_depth, true, true, "contact depth"),
+        NUMBER(time_limit, false, true, "limits"),
+#undef NUMBER
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const double bad[] = {-1, NAN, rows[i].infinite ? INFINITY : -1, rows[i].zero ? 0 : -1};
+        for (int k = 0; k < 4; k++) {
+            options = base;
+            *(double *)(void *)((char *)&options + rows[i].offset) = bad[k];
+            refuse(rig, &options, rows[i].words);
+        }
+    }
+    options = base, options.max_iterations = 0, refuse(rig, &options, "limits");
+    options = base, options.max_rounds = 0, refuse(rig, &options, "limits");
+    double map[200], fibers[600] = {0};
+    assert_true(rig->neutral->vertex_count <= 200);
+    for (int v = 0; v < 200; v++) map[v] = 1;
+    const double wrong[] = {-1, NAN, INFINITY};
+    for (int k = 0; k < 3; k++) {
+        map[3] = wrong[k];
+        options = base, options.stiffness_map = map, refuse(rig, &options, "at vertex 3");
+    }
+    fibers[7] = NAN, options = base, options.fibers = fibers;
+    refuse(rig, &options, "fiber at vertex 2");
+    const int far_pin = 1000000, no_pin = -1;
+    options = base, options.pins = &no_pin, options.pin_count = 1, refuse(rig, &options, "-1");
     options = base, options.pins = &far_pin, options.pin_count = 1,
     refuse(rig, &options, "1000000");
     const double outside[12] = {90, 0, 0, 91, 0, 0, 91, 1, 0, 90, 1, 0};
