@@ -1,6 +1,9 @@
 #include "support.h"
 
+#include <stddef.h>
+
 #include "dome.h"
+#include "force/sheet.h"
 #include "groups.h"
 #include "sinew/force.h"
 #include "sinew/memory.h"
@@ -308,6 +311,65 @@ static void every_failing_allocation_is_reported(void **state) {
     sinew_rig_destroy(rig);
 }
 
+static void options_must_be_in_their_range(void **state) {
+    (void)state;
+    static const struct {
+        size_t offset;
+        double low, high; /* just outside */
+        const char *words;
+    } rows[] = {
+#define RANGE(field, low, high, words) {offsetof(sinew_force_options, field), low, high, words}
+        RANGE(stretch_length, -1e-9, 10.1, "stretch length"),
+        RANGE(bend_length, -1e-9, 1e3, "bend length"),
+        RANGE(overstretch, -1e-9, 1.1, "overstretch"),
+        RANGE(position, -1, 1.1e6, "position"),
+        RANGE(mass_time, 0, 1.1e6, "mass time"),
+        RANGE(frame_time, 0, 1.1e6, "frame time"),
+        RANGE(velocity_kept, -1e-9, 1.1, "kept velocity"),
+        RANGE(ridge, -1e-9, 1.1e6, "ridge"),
+        RANGE(smooth, -1e-9, 1.1e6, "smooth"),
+        RANGE(contact_gap, 0, 0.011, "contact gap"),
+        RANGE(contact_margin, -1e-9, 10.1, "contact margin"),
+        RANGE(contact_length, -1e-9, 10.1, "contact length"),
+        RANGE(friction, -1e-9, 1.1e6, "friction"),
+        RANGE(stick, -1e-9, 1.1, "stick"),
+        RANGE(outlier, 0, -1, "outlier"),
+        RANGE(flesh_frequency, 0.09, 1001, "flesh frequency"),
+        RANGE(flesh_damping, -1e-9, 101, "flesh damping"),
+        RANGE(flesh_length, -1e-9, 10.1, "flesh length"),
+        RANGE(gravity[1], -1.1e9, 1.1e9, "gravity"),
+#undef RANGE
+    };
+    sinew_error error;
+    sinew_force_options base, options;
+    sinew_force_options_init(&base);
+    base.contact = base.flesh = true;
+    assert_ok(sn_force_check_options(&base, &error));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const double bad[] = {rows[i].low, rows[i].high, NAN};
+        for (int k = 0; k < 3; k++) {
+            options = base;
+            *(double *)(void *)((char *)&options + rows[i].offset) = bad[k];
+            assert_int_equal(sn_force_check_options(&options, &error), SINEW_BAD_INPUT);
+            if (!strstr(error.message, rows[i].words))
+                fail_msg("%s: %s", rows[i].words, error.message);
+        }
+    }
+    options = base, options.substeps = 0;
+    assert_int_equal(sn_force_check_options(&options, &error), SINEW_BAD_INPUT);
+    options = base, options.substeps = 1001;
+    assert_int_equal(sn_force_check_options(&options, &error), SINEW_BAD_INPUT);
+    options = base, options.relinearisations = 0;
+    assert_int_equal(sn_force_check_options(&options, &error), SINEW_BAD_INPUT);
+    options = base, options.bounded = true, options.lower = 1, options.upper = 0;
+    assert_int_equal(sn_force_check_options(&options, &error), SINEW_BAD_INPUT);
+    options.lower = NAN;
+    assert_int_equal(sn_force_check_options(&options, &error), SINEW_BAD_INPUT);
+    /* what is turned off may hold anything */
+    options = base, options.flesh = false, options.flesh_frequency = NAN, options.gravity[0] = NAN;
+    assert_ok(sn_force_check_options(&options, &error));
+}
+
 int test_frames(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_command_the_sheet_stays_at_rest),
@@ -321,6 +383,7 @@ int test_frames(void) {
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(bad_options_are_named),
         cmocka_unit_test(empty_and_equal_targets_do_no_harm),
+        cmocka_unit_test(options_must_be_in_their_range),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests_name("frames", tests, NULL, NULL);

@@ -479,7 +479,20 @@ static void bad_keys_and_knobs_are_refused_with_a_reason(void **state) {
     keys.inner_count = 1, keys.inner_times = outside;
     keys.inner_positions = (const double *const *)s.poses;
     expect_bad(&s, &keys, "inner key 0");
+    const double twice[2] = {0.5, 0.5}, at_key[1] = {1}, early[1] = {-1};
+    const double *const inner[2] = {s.poses[0], s.poses[1]};
+    keys.inner_times = at_key, expect_bad(&s, &keys, "inner key 0");
+    keys.inner_times = early, expect_bad(&s, &keys, "inner key 0");
+    keys.inner_positions = inner, keys.inner_count = 2, keys.inner_times = twice;
+    expect_bad(&s, &keys, "inner key 1");
     keys.inner_count = 0;
+    double path_times[2] = {0, 1}, path[6] = {0};
+    keys.path_count = 2, keys.path_times = path_times, keys.path = path;
+    path[4] = NAN, expect_bad(&s, &keys, "point 1 of the path"), path[4] = 0;
+    path_times[0] = INFINITY, expect_bad(&s, &keys, "point 0 of the path"), path_times[0] = 1;
+    expect_bad(&s, &keys, "out of order"), keys.path_count = 0;
+    const double *const missing[2] = {s.poses[0], NULL};
+    keys.positions = missing, expect_bad(&s, &keys, "key 1 has no pose");
     sinew_modal_motion *motion = test_clip_motion(&s, NULL);
     const double two = 2, almost_one = 0.999999999999;
     for (int way = 0; way < 11; way++) {

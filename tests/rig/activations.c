@@ -183,6 +183,74 @@ static void derivatives_at_rest_look_upwards(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Rules of correctives come from files: each number is checked, and the rig stays as it was. */
+static void rules_with_wrong_numbers_are_refused(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = strip_rig(4);
+    const int v = 0;
+    const double d[3] = {0, 0, 1};
+    assert_ok(sinew_rig_add_target(rig, "a", 1, &v, d, &error));
+    assert_ok(sinew_rig_add_target(rig, "b", 1, &v, d, &error));
+    const int good[2] = {0, 1}, below[2] = {0, -1}, beyond[2] = {0, 2}, twice[2] = {1, 1};
+    const sinew_term fine = {1, {0, 1}, {1, 2}}, none = {1, {0, 1}, {0, 0}};
+    const sinew_term negative = {1, {0, 1}, {1, -1}}, steep = {1, {0, 1}, {1, SINEW_MAX_POWER + 1}};
+    const sinew_term outside = {1, {0, 2}, {1, 1}}, before = {1, {-1, 1}, {1, 1}};
+    const sinew_term infinite = {INFINITY, {0, 1}, {1, 1}};
+    const struct {
+        int drivers;
+        const int *driver;
+        int terms;
+        const sinew_term *term;
+        const char *words; /* NULL: accepted */
+    } rows[] = {
+        {0, good, 1, &fine, "needs drivers"},
+        {2, good, 0, &fine, "needs drivers and terms"},
+        {2, below, 1, &fine, "slider -1 is out of range"},
+        {2, beyond, 1, &fine, "slider 2 is out of range"},
+        {2, twice, 1, &fine, "driven twice by slider \"b\""},
+        {2, good, 1, &none, "has no factor"},
+        {2, good, 1, &negative, "factor 1 of term 0"},
+        {2, good, 1, &steep, "factor 1 of term 0"},
+        {2, good, 1, &outside, "factor 1 of term 0"},
+        {2, good, 1, &before, "factor 0 of term 0"},
+        {2, good, 1, &infinite, "is not finite"},
+        {2, good, 1, &fine, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int hinge = 0; hinge < 2; hinge++) {
+            int count = rig->target_count;
+            sinew_status status = (hinge ? sinew_rig_add_hinge : sinew_rig_add_polynomial)(
+                rig, hinge ? "h" : "p", rows[i].drivers, rows[i].driver, rows[i].terms,
+                rows[i].term, 1, &v, d, &error);
+            assert_int_equal(status, rows[i].words ? SINEW_BAD_INPUT : SINEW_OK);
+            assert_int_equal(rig->target_count, count + !rows[i].words);
+            if (rows[i].words && !strstr(error.message, rows[i].words))
+                fail_msg("'%s' lacks '%s'", error.message, rows[i].words);
+        }
+    const double limits[][2] = {
+        {NAN, 1}, {0, NAN}, {1, 0}, {INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(sinew_rig_set_limits(rig, 0, limits[i][0], limits[i][1], &error),
+                         SINEW_BAD_INPUT);
+    assert_ok(sinew_rig_set_limits(rig, 0, -INFINITY, INFINITY, &error));
+    assert_int_equal(sinew_rig_add_region(rig, "", 1, &v, &error), SINEW_BAD_INPUT);
+    assert_int_equal(sinew_rig_add_region(rig, "r", 2, below, &error), SINEW_BAD_INPUT);
+    const int far[2] = {0, 1000000};
+    assert_int_equal(sinew_rig_add_region(rig, "r", 2, far, &error), SINEW_BAD_INPUT);
+    assert_ok(sinew_rig_add_region(rig, "r", 2, twice, &error));
+    assert_int_equal(rig->regions[0].count, 1);
+    assert_int_equal(sinew_rig_add_region(rig, "r", 0, NULL, &error), SINEW_BAD_INPUT);
+    assert_ok(sinew_rig_add_region(rig, "empty", 0, NULL, &error));
+    assert_int_equal(sinew_rig_set_mirror(rig, 0, 0, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_rig_set_mirror(rig, 0, 2, &error), SINEW_MISUSE);
+    assert_ok(sinew_rig_set_mirror(rig, 0, 1, &error));
+    assert_int_equal(rig->sliders[1].mirror, 0);
+    assert_ok(sinew_rig_set_mirror(rig, 1, -1, &error)); /* of both */
+    assert_int_equal(rig->sliders[0].mirror, -1);
+    sinew_rig_destroy(rig);
+}
+
 int test_activations(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plain_target_follows_its_slider_for_every_weight),
@@ -191,6 +259,7 @@ int test_activations(void) {
         cmocka_unit_test(combinations_follow_their_rules),
         cmocka_unit_test(derivatives_match_finite_differences),
         cmocka_unit_test(derivatives_at_rest_look_upwards),
+        cmocka_unit_test(rules_with_wrong_numbers_are_refused),
     };
     return cmocka_run_group_tests_name("activations", tests, NULL, NULL);
 }

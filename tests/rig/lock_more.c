@@ -2,6 +2,8 @@
  * faces. */
 #include "support.h"
 
+#include <stddef.h>
+
 #include "dense.h"
 #include "groups.h"
 #include "rigs.h"
@@ -483,6 +485,88 @@ static void rigs_with_thousands_of_targets_are_refused(void **state) {
     sinew_rig_destroy(rig);
 }
 
+static void options_of_locks_must_be_usable_numbers(void **state) {
+    (void)state;
+    static const struct {
+        size_t offset;
+        double value;
+        const char *words;
+    } rows[] = {
+#define BAD(field, value) {offsetof(sinew_lock_options, field), value, #field}
+        BAD(alpha, -1),
+        BAD(alpha, NAN),
+        BAD(ridge, -1),
+        BAD(ridge, NAN),
+        BAD(ridge, INFINITY),
+        BAD(few, -0.1),
+        BAD(few, 1.1),
+        BAD(few, NAN),
+        BAD(falloff, 0),
+        BAD(falloff, NAN),
+        BAD(tolerance, 0),
+        BAD(tolerance, NAN),
+        BAD(falloff, INFINITY),
+        BAD(tolerance, -1),
+#undef BAD
+        {offsetof(sinew_lock_options, dead_zone), -1, "dead zone"},
+        {offsetof(sinew_lock_options, dead_zone), NAN, "dead zone"},
+        {offsetof(sinew_lock_options, dead_zone), INFINITY, "dead zone"},
+    };
+    sinew_error error;
+    sinew_rig *rig = curved_rig(100, 5);
+    sinew_slider_space *space;
+    sinew_locks *locks, *none;
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
+    assert_ok(sinew_slider_space_create(rig, &space, &error));
+    assert_ok(sinew_locks_create(space, &options, &locks, &error));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sinew_lock_options_init(&options);
+        *(double *)(void *)((char *)&options + rows[i].offset) = rows[i].value;
+        assert_int_equal(sinew_locks_set_options(locks, &options, &error), SINEW_BAD_INPUT);
+        if (!strstr(error.message, rows[i].words)) fail_msg("row %zu: %s", i, error.message);
+        assert_int_equal(sinew_locks_create(space, &options, &none, &error), SINEW_BAD_INPUT);
+    }
+    sinew_lock_options_init(&options);
+    options.iteration_limit = 0;
+    assert_int_equal(sinew_locks_set_options(locks, &options, &error), SINEW_BAD_INPUT);
+    /* what a lock holds, too; each refusal leaves no lock behind */
+    const int inside[] = {1, 2}, below[] = {1, -1}, beyond[] = {1, 100};
+    const double weak[] = {0.5, 1}, bad[] = {0.5, 1.5}, worse[] = {0.5, NAN};
+    double rest[64];
+    sinew_rig_rest_weights(rig, rest);
+    const unsigned all = SINEW_AXIS_ALL;
+    assert_int_equal(sinew_locks_add(locks, "a", 0, inside, all, NULL, rest, &error),
+                     SINEW_BAD_INPUT);
+    assert_int_equal(sinew_locks_add(locks, "a", 2, inside, 0, NULL, rest, &error),
+                     SINEW_BAD_INPUT);
+    assert_int_equal(sinew_locks_add(locks, "a", 2, inside, all + 1, NULL, rest, &error),
+                     SINEW_BAD_INPUT);
+    assert_int_equal(sinew_locks_add(locks, "a", 2, below, all, NULL, rest, &error),
+                     SINEW_BAD_INPUT);
+    assert_int_equal(sinew_locks_add(locks, "a", 2, beyond, all, NULL, rest, &error),
+                     SINEW_BAD_INPUT);
+    assert_int_equal(sinew_locks_add(locks, "a", 2, inside, all, bad, rest, &error),
+                     SINEW_BAD_INPUT);
+    assert_int_equal(sinew_locks_add(locks, "a", 2, inside, all, worse, rest, &error),
+                     SINEW_BAD_INPUT);
+    assert_int_equal(sinew_locks_count(locks), 0);
+    assert_ok(sinew_locks_add(locks, "a", 2, inside, all, weak, rest, &error));
+    assert_int_equal(sinew_locks_add(locks, "a", 2, inside, all, weak, rest, &error),
+                     SINEW_BAD_INPUT);
+    assert_string_equal(sinew_locks_name(locks, 0), "a");
+    assert_null(sinew_locks_name(locks, -1));
+    assert_null(sinew_locks_name(locks, 1));
+    assert_true(sinew_locks_is_on(locks, 0));
+    assert_ok(sinew_locks_switch(locks, "a", false, &error));
+    assert_false(sinew_locks_is_on(locks, 0));
+    assert_false(sinew_locks_is_on(locks, 1));
+    assert_false(sinew_locks_is_on(locks, -1));
+    sinew_locks_destroy(locks);
+    sinew_slider_space_destroy(space);
+    sinew_rig_destroy(rig);
+}
+
 int test_lock_more(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_those_of_the_rig_itself),
@@ -495,6 +579,7 @@ int test_lock_more(void) {
         cmocka_unit_test(real_edits_are_quieted),
         cmocka_unit_test(running_out_of_memory_is_reported_at_every_step),
         cmocka_unit_test(rigs_with_thousands_of_targets_are_refused),
+        cmocka_unit_test(options_of_locks_must_be_usable_numbers),
     };
     return cmocka_run_group_tests_name("lock, more", tests, NULL, NULL);
 }
