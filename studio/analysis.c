@@ -153,7 +153,10 @@ static void run_modes(solver_task *task, solver *s, engine *e, const sinew_monit
     if (modal && motion && sinew_modal_get_info(modal, &info) == SINEW_OK)
         send_modes(s, task->client, e, motion, info.modes);
     else
-        solver_refuse(s, task->client, "there are no modes: choose the model Modal and set keys");
+        solver_say(
+            s, SOLVER_ANSWER, task->client,
+            "{\"type\":\"error\",\"id\":0,\"about\":\"modes\",\"message\":\"there are no modes: "
+            "choose the model Modal and set keys\"}");
 }
 
 static void run_mode_shapes(solver_task *task, solver *s, engine *e, const sinew_monitor *monitor) {

@@ -266,6 +266,10 @@ export function download(name: string, data: Uint8Array | string | Blob) {
   state.tell(`Saved ${name}`, 'done');
 }
 
+/** As a person reads it: without the place in the document, and without the folder of dropped files. */
+const plainMessage = (text: string) =>
+  text.replace(/^the scene: (\/[^\s:]*: )?/, '').replace(/[^\s:'"]*\.studio\/files\//g, '').replace(/^[a-z](?=[a-z]* )/, (c) => c.toUpperCase());
+
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 function onText(message: any) {
   switch (message.type) {
@@ -286,6 +290,9 @@ function onText(message: any) {
         if (sent !== null) waiting.push({ revision: message.revision, sent });
         state.revision.value = message.revision;
         state.history.value = message.history;
+        // Both were about the scene before. A problem that still holds is told again, a warning only when a model is built.
+        if (message.ops.some(({ path }: Operation) => !path.startsWith('/weights') && !path.startsWith('/studio'))) state.problem.value = null;
+        if (message.ops.some(({ path }: Operation) => path === '' || path === '/model')) state.warnings.value = [];
       });
       break;
     case 'clip':
@@ -312,20 +319,19 @@ function onText(message: any) {
       batch(() => {
         state.progress.value = null;
         problemRevision = message.revision;
-        // Dropped files lie in the project; where that is does not help to understand the message.
-        state.problem.value = message.message.replace(/[^\s:'"]*\.studio\/files\//g, '');
+        state.problem.value = plainMessage(message.message);
       });
       break;
     case 'warning':
-      if (!state.warnings.value.includes(message.message))
-        state.warnings.value = [...state.warnings.value, message.message].slice(-5);
+      state.warnings.value = [...new Set([...state.warnings.value, plainMessage(message.message)])].slice(-5);
       break;
     case 'error':
       sceneCopy.refuse(message.id); // the scene follows
       batch(() => {
         state.solving.value = [];
         state.modesAsked.value = { ...state.modesAsked.value, waiting: false };
-        state.tell(message.message, 'error');
+        // The model may have changed since the page asked.
+        if (message.about !== 'modes' || state.modelName.value === 'modal') state.tell(message.message, 'error');
       });
       break;
     case 'saved':

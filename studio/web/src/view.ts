@@ -23,7 +23,7 @@ const REST = 350;
 /** Pixels at the upper and lower edge of the view that tags and tools cover; those of the hint come on top. */
 const COVERED = { above: 72, below: 56, hint: 48 };
 /** Without a GPU, what moves is drawn with fewer pixels where a picture takes longer than this, in milliseconds. */
-const MOVING_TIME = 25, MOVING_RATIO = 0.6;
+const MOVING_TIME = 25, MOVING_RATIO = 0.75;
 /** Of a picture at rest without a GPU: about a tenth of a second of two processors. */
 const FINE_PIXELS = 2.5e6;
 

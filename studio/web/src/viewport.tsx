@@ -128,7 +128,7 @@ function Warnings() {
   if (!state.warnings.value.length) return null;
   return (
     <div class="warnings" role="status">
-      <ul>{state.warnings.value.slice(-2).map((text) => <li key={text}>{text.replace(/^./, (c) => c.toUpperCase())}</li>)}</ul>
+      <ul>{state.warnings.value.slice(-2).map((text) => <li key={text}>{text}</li>)}</ul>
       <IconButton label="Hide the warnings" onClick={() => (state.warnings.value = [])}><X size={12} /></IconButton>
     </div>
   );

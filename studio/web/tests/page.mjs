@@ -165,7 +165,16 @@ test('models and parameters: the panel follows the model', async () => {
   await page.getByTestId('overlay-difference').click();
   await page.getByRole('img', { name: 'Heat map: distance from linear, none' }).waitFor(); // not the noise of float32 in colors
   await page.getByTestId('overlay-none').click();
+  // What is said about one model does not stay for the next.
+  await page.getByTestId('model-fit').click();
+  await page.getByTestId('problem').getByText("The model 'fit' needs markers").waitFor();
+  await page.evaluate(() => window.studio.patch([{ op: 'add', path: '/obstacles', value: [{ shape: 'sphere', center: [9, 9, 9], radius: 0.1 }] }], 'Ball'));
+  await page.getByTestId('model-rotation').click();
+  await page.getByTestId('problem').waitFor({ state: 'detached' });
+  await page.getByText("The model 'rotation' does not use the scene's obstacles").waitFor();
+  await page.evaluate(() => window.studio.patch([{ op: 'remove', path: '/obstacles' }], 'No ball'));
   await page.getByTestId('model-spring').click();
+  await page.locator('.warnings').waitFor({ state: 'detached' });
   await page.getByTestId('parameter-self_contact').check();
   await until(page, 'state.scene.value.parameters.self_contact === true');
   await settled(page);
