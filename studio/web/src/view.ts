@@ -22,8 +22,8 @@ import { Thumbnails } from './thumbnails';
 const REST = 350;
 /** Pixels at the upper and lower edge of the view that tags and tools cover; those of the hint come on top. */
 const COVERED = { above: 72, below: 56, hint: 48 };
-/** Without a GPU, what moves is drawn with fewer pixels where a picture takes longer than this, in milliseconds. */
-const MOVING_TIME = 25, MOVING_RATIO = 0.75;
+/** Without a GPU, what moves is drawn with fewer pixels from where a picture takes longer than `long` milliseconds until one takes less than `short`. */
+const MOVING = { long: 25, short: 18, ratio: 0.75 };
 /** Of a picture at rest without a GPU: about a tenth of a second of two processors. */
 const FINE_PIXELS = 2.5e6;
 
@@ -84,6 +84,7 @@ export class View {
   private software: boolean;
   /** Milliseconds that WebGL needs for a picture of something that moves, with all pixels; measured one at a time. */
   private drawTime = 0;
+  private hasFewer = false;
   private isTiming = false;
   /** Graphics that cannot follow the hand draw drafts while things move. */
   private slow: boolean;
@@ -192,7 +193,7 @@ export class View {
     const full = this.compiled && !this.slow;
     this.useSamples(false);
     this.render(full, full);
-    if (this.software && !this.isTiming && this.renderer.getPixelRatio() === 1) void this.timePicture();
+    if (this.software && !this.isTiming) void this.timePicture();
     for (const done of this.afterRender.splice(0)) done();
     this.frames++;
   };
@@ -201,7 +202,8 @@ export class View {
     const start = performance.now();
     this.isTiming = true;
     await finished(this.renderer.getContext() as WebGL2RenderingContext);
-    this.drawTime += 0.4 * (performance.now() - start - this.drawTime);
+    this.drawTime += 0.4 * ((performance.now() - start) / (this.hasFewer ? MOVING.ratio : 1) - this.drawTime);
+    this.hasFewer = this.drawTime > (this.hasFewer ? MOVING.short : MOVING.long);
     this.isTiming = false;
   }
 
@@ -209,8 +211,7 @@ export class View {
   private useSamples(rest: boolean) {
     if (!this.software) return;
     const { clientWidth: w, clientHeight: h } = this.host;
-    const moving = this.drawTime > MOVING_TIME ? MOVING_RATIO : 1;
-    const ratio = rest ? Math.max(1, Math.min(2, Math.sqrt(FINE_PIXELS / Math.max(1, w * h)))) : moving;
+    const ratio = rest ? Math.max(1, Math.min(2, Math.sqrt(FINE_PIXELS / Math.max(1, w * h)))) : this.hasFewer ? MOVING.ratio : 1;
     if (ratio !== this.renderer.getPixelRatio()) this.renderer.setPixelRatio(ratio);
   }
 
@@ -258,7 +259,6 @@ export class View {
     const { clientWidth: w, clientHeight: h } = this.host;
     if (!w || !h) return;
     this.renderer.setSize(w, h, false);
-    this.drawTime = 0;
     this.dirty = true;
   }
 

@@ -14,6 +14,9 @@ await until(page, 'state.shape.value && state.rig.value', null, 90000);
 async function picture(name, element) {
   // Small pictures appear one after the other.
   await page.waitForFunction(() => [...document.querySelectorAll('.modetile canvas, .tiles canvas')].every((c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((x) => x)));
+  // The worker's light comes last; a moment later the picture is drawn with all pixels.
+  await until(page, 'view.physical.geometry.attributes.shade.version > 0', null, 60000);
+  await page.waitForTimeout(300);
   await until(page, 'view.isSharp', null, 60000);
   await page.waitForTimeout(300);
   const png = `${out}/studio-${name}.png`;
