@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/parallel.h"
+#include "base/scope.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "spring/structure.h"
@@ -466,7 +467,10 @@ sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *
     SN_TRY(sn_frame_check(spring, frame, error));
     sn_spring_past past;
     SN_TRY(sn_spring_keep(state, &past, error));
+    sn_call call; /* in a scope, loops that do not know the monitor can be stopped */
+    sn_call_begin(&call, monitor);
     sinew_status status = solve(spring, state, frame, &info, monitor, error);
+    status = sn_call_end(&call, status, error);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) sn_spring_restore(state, &past);
     if (status == SINEW_OK || status == SINEW_NOT_CONVERGED || status == SINEW_CANCELLED)
         memcpy(positions, state->positions,

@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "bodies.h"
 #include "groups.h"
 #include "sinew/query.h"
@@ -196,6 +197,53 @@ static void contact_is_solved_where_it_acts(void **state) {
     test_block_free(&block);
 }
 
+/* Polls of those that stop. */
+enum { MOST_MORE = 16 };
+
+typedef struct polls {
+    int count, last; /* last: the first poll that cancels; 0: none */
+} polls;
+
+static bool is_cancelled(void *user) {
+    polls *p = user;
+    return ++p->count >= p->last && p->last > 0;
+}
+
+/* Wherever it is in the search for pairs, the region or the rounds: a frame that is cancelled ends
+ * there, and leaves no trace in the next. */
+static void contact_can_be_cancelled_anywhere(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    test_block block;
+    sinew_rig *rig = ring_rig(LONG, 1, 0.43, &block);
+    size_t count = 3 * (size_t)rig->neutral->vertex_count;
+    double *x = SN_NEW(double, count), *again = SN_NEW(double, count);
+    const double weight = 1.19;
+    sinew_spring_frame frame = {.size = sizeof frame, .weights = &weight, .index = -1};
+    sinew_spring_state *solver = NULL;
+    sinew_spring *spring = create(rig, &block.tets, true, &solver);
+    polls p = {0};
+    sinew_monitor monitor = {.cancelled = is_cancelled, .user = &p};
+    sinew_spring_frame_info info = {.size = sizeof info};
+    sn_poll_always(true);
+    assert_ok(sinew_spring_solve(spring, solver, &frame, x, &info, &monitor, &error));
+    int all = p.count;
+    assert_true(all > 20 * info.iterations); /* not only the Newton steps ask */
+    for (int k = 0; k < 20; k++) {
+        p = (polls){.last = 1 + (int)((long long)all * k / 20)};
+        assert_int_equal(sinew_spring_solve(spring, solver, &frame, again, &info, &monitor, &error),
+                         SINEW_CANCELLED);
+        assert_true(p.count <= p.last + MOST_MORE);
+    }
+    sn_poll_always(false);
+    assert_ok(sinew_spring_solve(spring, solver, &frame, again, &info, NULL, &error));
+    assert_memory_equal(x, again, count * sizeof *x);
+    sinew_spring_state_destroy(solver), sinew_spring_destroy(spring);
+    sn_free(x), sn_free(again);
+    sinew_rig_destroy(rig);
+    test_block_free(&block);
+}
+
 /* Everything that can touch at once: itself, an obstacle with friction, on the led way. alone:
  * itself, in a region. */
 static void fail_every_allocation(sinew_rig *rig, const sinew_tets *tets, bool alone) {
@@ -330,6 +378,7 @@ int test_self_contact(void) {
         cmocka_unit_test(faces_that_match_exactly_are_held_apart),
         cmocka_unit_test(a_closing_hand_does_not_cross_itself),
         cmocka_unit_test(contact_is_solved_where_it_acts),
+        cmocka_unit_test(contact_can_be_cancelled_anywhere),
         cmocka_unit_test(every_failing_allocation_in_contact_is_survived),
         cmocka_unit_test(contacts_that_do_not_settle_are_named),
         cmocka_unit_test(stiff_pulls_settle_against_self_contact),
