@@ -6,13 +6,16 @@
  *   w_c = max(0, D - d_c),  D the distance to the first center that is left out,
  *
  * scaled to sum 1: continuous, 1 near a center, overlapping between. Distances follow the springs,
- * so two fingers that lie side by side do not share a cluster. */
+ * so two fingers that lie side by side do not share a cluster.
+ *
+ * Large networks are given their centers: choosing the farthest visits every vertex for each. */
 #include "spring/precondition.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/status.h"
 
 enum { NEAREST = SN_CLUSTERS_PER_VERTEX + 1 };
@@ -149,24 +152,29 @@ static int choose_centers(const graph *g, int wanted, int *centers, float *dista
     return count;
 }
 
-static void set_weights(int n, const int *found, const int *center, const float *distance,
+/* From the centers found for a vertex and their distances, nearest first. */
+static void set_weights(int v, int found, const int *center, const float *distance,
                         sn_clusters *clusters) {
-    for (int v = 0; v < n; v++) {
-        const int *c = center + NEAREST * v;
-        const float *d = distance + NEAREST * v;
-        int *own = clusters->cluster + SN_CLUSTERS_PER_VERTEX * v;
-        float *weight = clusters->weight + SN_CLUSTERS_PER_VERTEX * v, sum = 0;
-        int count = found[v] < SN_CLUSTERS_PER_VERTEX ? found[v] : SN_CLUSTERS_PER_VERTEX;
-        /* with fewer centers than that in reach nothing is left out: a little past the farthest */
-        float limit = found[v] == NEAREST ? d[NEAREST - 1] : count ? 1.25f * d[count - 1] : 0;
-        for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
-            own[k] = k < count ? c[k] : 0;
-            weight[k] = k < count ? limit - d[k] : 0;
-            sum += weight[k];
-        }
-        if (!(sum > 0) && count) weight[0] = sum = 1;
-        for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) weight[k] = sum > 0 ? weight[k] / sum : 0;
+    int *own = clusters->cluster + SN_CLUSTERS_PER_VERTEX * (size_t)v;
+    float *weight = clusters->weight + SN_CLUSTERS_PER_VERTEX * (size_t)v, sum = 0;
+    int count = found < SN_CLUSTERS_PER_VERTEX ? found : SN_CLUSTERS_PER_VERTEX;
+    /* with fewer centers than that in reach nothing is left out: a little past the farthest */
+    float limit = found == NEAREST ? distance[NEAREST - 1]
+                  : count          ? 1.25f * distance[count - 1]
+                                   : 0;
+    for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
+        own[k] = k < count ? center[k] : 0;
+        weight[k] = k < count ? limit - distance[k] : 0;
+        sum += weight[k];
     }
+    if (!(sum > 0) && count) weight[0] = sum = 1;
+    for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) weight[k] = sum > 0 ? weight[k] / sum : 0;
+}
+
+static bool clusters_room(int n, sn_clusters *clusters) {
+    clusters->cluster = SN_NEW0(int, SN_CLUSTERS_PER_VERTEX *(size_t)n);
+    clusters->weight = SN_NEW0(float, SN_CLUSTERS_PER_VERTEX *(size_t)n);
+    return clusters->cluster && clusters->weight;
 }
 
 sinew_status sn_clusters_create(const sn_system *system, const double *lengths, int wanted,
@@ -179,18 +187,104 @@ sinew_status sn_clusters_create(const sn_system *system, const double *lengths, 
     int *centers = SN_NEW(int, wanted), *found = SN_NEW(int, n);
     int *center = SN_NEW(int, NEAREST *(size_t)n);
     float *distance = SN_NEW(float, NEAREST *(size_t)n);
-    clusters->cluster = SN_NEW0(int, SN_CLUSTERS_PER_VERTEX *(size_t)n);
-    clusters->weight = SN_NEW0(float, SN_CLUSTERS_PER_VERTEX *(size_t)n);
-    bool ok = centers && found && center && distance && clusters->cluster && clusters->weight &&
+    bool ok = clusters_room(n, clusters) && centers && found && center && distance &&
               graph_create(system, lengths, &g);
     if (ok && n > 0) {
         clusters->count = choose_centers(&g, wanted, centers, distance, &h);
         ok = clusters->count >= 0 &&
              search_nearest(&g, clusters->count, centers, found, center, distance, &h);
-        if (ok) set_weights(n, found, center, distance, clusters);
+        for (int v = 0; v < n && ok; v++)
+            set_weights(v, found[v], center + NEAREST * (size_t)v, distance + NEAREST * (size_t)v,
+                        clusters);
     }
     graph_free(&g);
     sn_free(h.items), sn_free(centers), sn_free(found), sn_free(center), sn_free(distance);
+    if (ok) return SINEW_OK;
+    sn_clusters_free(clusters);
+    return sn_no_memory(error);
+}
+
+/* ---- around given centers ---- */
+
+/* The centers that are known to be nearest to a vertex, nearest first. */
+typedef struct nearest {
+    int count, center[NEAREST];
+    float distance[NEAREST];
+} nearest;
+
+/* Every vertex asks its neighbors for the centers they know, again and again. A sweep reads the
+ * lists of the one before, so the result does not depend on the threads. */
+typedef struct sweep {
+    const graph *graph;
+    nearest *from, *to;
+    uint8_t *moved, *moves; /* per vertex: its list changed in the sweep before, or in this one */
+    sn_clusters *clusters;
+} sweep;
+
+/* Adds a center unless it is no nearer than what is known; ties by number. */
+static bool learn(nearest *l, int center, float distance) {
+    int at = 0, end = l->count;
+    while (at < l->count && (l->distance[at] < distance ||
+                             (l->distance[at] == distance && l->center[at] <= center))) {
+        if (l->center[at] == center) return false;
+        at++;
+    }
+    if (at == NEAREST) return false;
+    for (int k = at; k < l->count; k++)
+        if (l->center[k] == center) end = k;
+    if (end == l->count && l->count < NEAREST) l->count++;
+    for (int k = end < NEAREST ? end : NEAREST - 1; k > at; k--)
+        l->center[k] = l->center[k - 1], l->distance[k] = l->distance[k - 1];
+    l->center[at] = center, l->distance[at] = distance;
+    return true;
+}
+
+static void ask_neighbors(void *context, sn_span span) {
+    const sweep *s = context;
+    const graph *g = s->graph;
+    SN_IN_SPAN(int, v, span) {
+        nearest own = s->from[v];
+        bool changed = false;
+        for (int k = g->start[v]; k < g->start[v + 1]; k++) {
+            if (!s->moved[g->neighbour[k]]) continue;
+            const nearest *other = &s->from[g->neighbour[k]];
+            for (int j = 0; j < other->count; j++) {
+                float d = other->distance[j] + g->length[k];
+                if (own.count == NEAREST && d > own.distance[NEAREST - 1]) break;
+                if (learn(&own, other->center[j], d)) changed = true;
+            }
+        }
+        s->to[v] = own, s->moves[v] = changed;
+    }
+}
+
+static void weigh_nearest(void *context, sn_span span) {
+    const sweep *s = context;
+    SN_IN_SPAN(int, v, span)
+        set_weights(v, s->from[v].count, s->from[v].center, s->from[v].distance, s->clusters);
+}
+
+sinew_status sn_clusters_around(const sn_system *system, const double *lengths, int count,
+                                const int *centers, sn_clusters *clusters, sinew_error *error) {
+    *clusters = (sn_clusters){.count = count};
+    size_t n = (size_t)system->free_count;
+    graph g = {0};
+    sweep s = {
+        &g,      SN_NEW0(nearest, n), SN_NEW(nearest, n), SN_NEW0(uint8_t, n), SN_NEW0(uint8_t, n),
+        clusters};
+    bool ok = clusters_room(system->free_count, clusters) && s.from && s.to && s.moved && s.moves &&
+              graph_create(system, lengths, &g);
+    for (int c = 0; c < count && ok; c++) learn(&s.from[centers[c]], c, 0), s.moved[centers[c]] = 1;
+    for (bool more = ok && count > 0; more;) {
+        sn_parallel_for(n, 256, ask_neighbors, &s);
+        nearest *lists = s.from;
+        uint8_t *moves = s.moved;
+        s.from = s.to, s.to = lists, s.moved = s.moves, s.moves = moves;
+        more = memchr(s.moved, 1, n) != NULL;
+    }
+    if (ok) sn_parallel_for(n, 1024, weigh_nearest, &s);
+    graph_free(&g);
+    sn_free(s.from), sn_free(s.to), sn_free(s.moved), sn_free(s.moves);
     if (ok) return SINEW_OK;
     sn_clusters_free(clusters);
     return sn_no_memory(error);

@@ -34,6 +34,9 @@ typedef struct sn_clusters {
 /* wanted: clusters asked for; small networks get fewer. lengths: per system spring. */
 sinew_status sn_clusters_create(const sn_system *system, const double *lengths, int wanted,
                                 sn_clusters *clusters, sinew_error *error);
+/* Likewise with given centers: numbers of free vertices. */
+sinew_status sn_clusters_around(const sn_system *system, const double *lengths, int count,
+                                const int *centers, sn_clusters *clusters, sinew_error *error);
 void sn_clusters_free(sn_clusters *clusters);
 
 /* Constant, shared between threads. */

@@ -7,6 +7,7 @@
 int main(void) {
     setenv("SINEW_GPU_LIBRARY", HOST_DEVICE, 0);
     int failed = 0;
+    failed += test_clusters();
     failed += test_dissection();
     failed += test_frames();
     failed += test_modal();
