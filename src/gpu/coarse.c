@@ -44,23 +44,28 @@ static void add_vertex(const sn_gpu_coarse *coarse, int v, sn_vec3 x, double sig
         double w = (double)coarse->weight[PER_VERTEX * (size_t)v + (size_t)k];
         if (w == 0) continue;
         int c = coarse->cluster[PER_VERTEX * (size_t)v + (size_t)k], s = slot_of(m, c);
+        m->tau[s] += sign * w;
+        if (!coarse->rigid) continue;
         const sn_double4 *at = &coarse->center[c];
         sn_vec3 lever = sn_sub(x, sn_v3(at->x, at->y, at->z));
         sn_vec3 torque = sn_cross(lever, direction);
-        m->tau[s] += sign * w, m->rho[s] = sn_add_scaled(m->rho[s], sign * w, lever);
+        m->rho[s] = sn_add_scaled(m->rho[s], sign * w, lever);
         double *f = m->force[s];
         f[0] += w * direction.x, f[1] += w * direction.y, f[2] += w * direction.z;
         f[3] += w * torque.x, f[4] += w * torque.y, f[5] += w * torque.z;
     }
 }
 
-/* E += isotropic M^T M of translations, lower triangle (column-major). */
-static void add_translation(const motion *m, double isotropic, size_t size, double *matrix) {
-    for (int a = 0; a < m->count; a++)
-        for (int b = 0; b < m->count; b++)
+/* E += isotropic M^T M of translations: lower triangle (column-major), or the diagonal. */
+static void add_translation(const sn_gpu_coarse *coarse, const motion *m, double isotropic,
+                            size_t size, double *matrix) {
+    for (int a = 0; a < m->count; a++) {
+        if (coarse->middle) matrix[m->cluster[a]] += isotropic * m->tau[a] * m->tau[a];
+        for (int b = 0; b < m->count && !coarse->middle; b++)
             if (m->cluster[b] <= m->cluster[a])
                 matrix[(size_t)m->cluster[a] + size * (size_t)m->cluster[b]] +=
                     isotropic * m->tau[a] * m->tau[b];
+    }
 }
 
 /* E += isotropic M^T M + f f^T, lower blocks (column-major). */
@@ -102,13 +107,14 @@ static void add_springs(const sinew_spring *spring, const int *place, const sn_g
             sn_vec3 x = sn_at(neutral, a), y = sn_at(neutral, b), d = sn_sub(x, y);
             double k = system->stiffness[s], length = sn_length(d);
             sn_vec3 n = length > 0 ? sn_scale(sqrt(k) / length, d) : sn_v3(0, 0, 0);
-            motion m = {0};
+            motion m;
+            m.count = 0;
             add_vertex(coarse, place[a], x, 1, n, &m);
             if (s < system->row_split[i]) add_vertex(coarse, place[b], y, -1, sn_scale(-1, n), &m);
             if (coarse->rigid)
                 add_motion(&m, spring->options.guide * k, true, size, matrix);
             else
-                add_translation(&m, k, size, matrix);
+                add_translation(coarse, &m, k, size, matrix);
         }
 }
 
@@ -129,7 +135,7 @@ static void add_altitudes(const sinew_spring *spring, const int *place, const sn
         if (coarse->rigid)
             add_motion(&m, system->triangle_weight[t], false, size, matrix);
         else
-            add_translation(&m, system->triangle_weight[t], size, matrix);
+            add_translation(coarse, &m, system->triangle_weight[t], size, matrix);
     }
 }
 
@@ -152,15 +158,8 @@ static void add_tets(const sinew_spring *spring, const int *place, const sn_gpu_
     }
 }
 
-static sinew_status invert(const sinew_spring *spring, const int *place, sn_gpu_coarse *coarse,
-                           sinew_error *error) {
-    int m = coarse->rigid ? MODES * coarse->clusters : coarse->clusters;
-    size_t size = (size_t)m;
-    double *matrix = SN_NEW0(double, size *size), *inverse = SN_NEW0(double, size *size);
-    if (!matrix || !inverse) {
-        sn_free(matrix), sn_free(inverse);
-        return sn_no_memory(error);
-    }
+static void assemble(const sinew_spring *spring, const int *place, const sn_gpu_coarse *coarse,
+                     size_t size, double *matrix) {
     add_springs(spring, place, coarse, size, matrix);
     add_altitudes(spring, place, coarse, size, matrix);
     if (coarse->rigid) add_tets(spring, place, coarse, size, matrix);
@@ -172,8 +171,20 @@ static sinew_status invert(const sinew_spring *spring, const int *place, sn_gpu_
         if (coarse->rigid)
             add_motion(&pulled, spring->pull, false, size, matrix);
         else
-            add_translation(&pulled, spring->pull, size, matrix);
+            add_translation(coarse, &pulled, spring->pull, size, matrix);
     }
+}
+
+static sinew_status invert(const sinew_spring *spring, const int *place, sn_gpu_coarse *coarse,
+                           sinew_error *error) {
+    int m = coarse->rigid ? MODES * coarse->clusters : coarse->clusters;
+    size_t size = (size_t)m;
+    double *matrix = SN_NEW0(double, size *size), *inverse = SN_NEW0(double, size *size);
+    if (!matrix || !inverse) {
+        sn_free(matrix), sn_free(inverse);
+        return sn_no_memory(error);
+    }
+    assemble(spring, place, coarse, size, matrix);
     double trace = 0;
     for (size_t r = 0; r < size; r++) trace += matrix[r * (size + 1)];
     for (size_t r = 0; r < size; r++) {
@@ -204,20 +215,38 @@ bool sn_gpu_coarse_is_rigid(const sinew_spring *spring) {
     return spring->options.guide == 0;
 }
 
-sinew_status sn_gpu_coarse_create(const sinew_spring *spring, const int *place, int wanted,
-                                  sn_gpu_coarse *coarse, sinew_error *error) {
+/* Large networks are given their centers: places at equal distances in the order of the device's
+ * vertices, in which near vertices have near numbers. */
+static sinew_status find_clusters(const sinew_spring *spring, const int *source, bool large,
+                                  int wanted, sn_clusters *clusters, sinew_error *error) {
+    const sn_system *system = spring->system;
+    int n = system->free_count;
+    if (wanted > n) wanted = n;
+    double *lengths = SN_NEW(double, system->spring_count);
+    int *centers = SN_NEW(int, wanted), *number = SN_NEW(int, system->count);
+    sinew_status status = lengths && centers && number ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        for (int s = 0; s < system->spring_count; s++)
+            lengths[s] = spring->network->mean_rest[system->spring[s]];
+        for (int v = 0; v < system->count; v++) number[system->order[v]] = v;
+        for (int c = 0; c < wanted; c++)
+            centers[c] = number[source[(int64_t)n * (2 * c + 1) / (2 * (int64_t)wanted)]];
+        status = large ? sn_clusters_around(system, lengths, wanted, centers, clusters, error)
+                       : sn_clusters_create(system, lengths, wanted, clusters, error);
+    }
+    sn_free(lengths), sn_free(centers), sn_free(number);
+    return status;
+}
+
+/* Clusters with their weights and centers. */
+static sinew_status place_clusters(const sinew_spring *spring, const int *source, const int *place,
+                                   bool large, int wanted, sn_gpu_coarse *coarse,
+                                   sinew_error *error) {
     const sn_system *system = spring->system;
     size_t n = (size_t)system->free_count;
-    *coarse =
-        (sn_gpu_coarse){.free_count = system->free_count, .rigid = sn_gpu_coarse_is_rigid(spring)};
-    double *lengths = SN_NEW(double, system->spring_count);
     sn_clusters clusters = {0};
-    sinew_status status = lengths ? SINEW_OK : sn_no_memory(error);
-    for (int s = 0; s < system->spring_count && lengths; s++)
-        lengths[s] = spring->network->mean_rest[system->spring[s]];
-    if (status == SINEW_OK) status = sn_clusters_create(system, lengths, wanted, &clusters, error);
-    sn_free(lengths);
-    SN_TRY(status);
+    SN_TRY(find_clusters(spring, source, large, wanted, &clusters, error));
+    sinew_status status = SINEW_OK;
     coarse->clusters = clusters.count;
     coarse->cluster = SN_NEW0(int, PER_VERTEX *n);
     coarse->weight = SN_NEW0(float, PER_VERTEX *n);
@@ -240,8 +269,35 @@ sinew_status sn_gpu_coarse_create(const sinew_spring *spring, const int *place, 
         center->x /= center->w, center->y /= center->w, center->z /= center->w;
     }
     sn_clusters_free(&clusters);
+    return status;
+}
+
+sinew_status sn_gpu_coarse_create(const sinew_spring *spring, const int *source, const int *place,
+                                  bool large, int wanted, sn_gpu_coarse *coarse,
+                                  sinew_error *error) {
+    *coarse = (sn_gpu_coarse){.free_count = spring->system->free_count,
+                              .rigid = sn_gpu_coarse_is_rigid(spring)};
+    sinew_status status = place_clusters(spring, source, place, large, wanted, coarse, error);
     if (status == SINEW_OK) status = invert(spring, place, coarse, error);
     if (status != SINEW_OK) sn_gpu_coarse_free(coarse);
+    return status;
+}
+
+sinew_status sn_gpu_middle_create(const sinew_spring *spring, const int *source, const int *place,
+                                  int wanted, sn_gpu_coarse *middle, sinew_error *error) {
+    *middle = (sn_gpu_coarse){.free_count = spring->system->free_count, .middle = true};
+    sinew_status status = place_clusters(spring, source, place, true, wanted, middle, error);
+    size_t count = (size_t)middle->clusters;
+    double *diagonal = SN_NEW0(double, count);
+    middle->scale = SN_NEW0(float, count);
+    if (status == SINEW_OK && (!diagonal || !middle->scale)) status = sn_no_memory(error);
+    if (status == SINEW_OK) {
+        assemble(spring, place, middle, 1, diagonal);
+        for (size_t k = 0; k < count; k++)
+            middle->scale[k] = diagonal[k] > 0 ? (float)(1 / diagonal[k]) : 0;
+    }
+    sn_free(diagonal);
+    if (status != SINEW_OK) sn_gpu_coarse_free(middle);
     return status;
 }
 
@@ -320,17 +376,22 @@ static bool list_slots(const sn_gpu_coarse *c, int blocks, slots *s) {
     return ok;
 }
 
+/* Slots, listed by cluster. */
+static bool list_by_cluster(const slots *s, int clusters, int **start, int **slot) {
+    *start = SN_NEW0(int, clusters + 2), *slot = SN_NEW(int, s->count);
+    if (!*start || !*slot) return false;
+    for (int k = 0; k < s->count; k++) (*start)[s->cluster[k] + 2]++;
+    for (int k = 0; k < clusters; k++) (*start)[k + 2] += (*start)[k + 1];
+    for (int k = 0; k < s->count; k++) (*slot)[(*start)[s->cluster[k] + 1]++] = k;
+    return true;
+}
+
 sinew_status sn_gpu_coarse_upload(const sn_gpu_coarse *c, int blocks, sn_gpu_store *store,
                                   sn_coarse_device *device, int *most_items, sinew_error *error) {
     slots s = {0};
-    int *start = SN_NEW0(int, c->clusters + 2), *slot = NULL;
-    bool ok = list_slots(c, blocks, &s) && start;
-    if (ok) slot = SN_NEW(int, s.count);
-    ok = ok && slot;
+    int *start = NULL, *slot = NULL;
+    bool ok = list_slots(c, blocks, &s) && list_by_cluster(&s, c->clusters, &start, &slot);
     if (ok) {
-        for (int k = 0; k < s.count; k++) start[s.cluster[k] + 2]++;
-        for (int k = 0; k < c->clusters; k++) start[k + 2] += start[k + 1];
-        for (int k = 0; k < s.count; k++) slot[start[s.cluster[k] + 1]++] = k;
         int modes = c->rigid ? MODES * c->clusters : c->clusters;
         size_t n = (size_t)c->free_count, m = (size_t)modes, count = (size_t)s.count,
                items = (size_t)s.item_start[s.count];
@@ -357,5 +418,36 @@ sinew_status sn_gpu_coarse_upload(const sn_gpu_coarse *c, int blocks, sn_gpu_sto
         *most_items = s.most_items;
     }
     free_slots(&s), sn_free(start), sn_free(slot);
+    return ok ? sn_gpu_store_status(store, error) : sn_no_memory(error);
+}
+
+sinew_status sn_gpu_middle_upload(const sn_gpu_coarse *c, int blocks, sn_gpu_store *store,
+                                  sn_middle_device *device, sinew_error *error) {
+    slots s = {0};
+    int *start = NULL, *slot = NULL;
+    sn_middle_slot *about = NULL;
+    bool ok = list_slots(c, blocks, &s) && list_by_cluster(&s, c->clusters, &start, &slot);
+    if (ok) about = SN_NEW(sn_middle_slot, s.count);
+    ok = ok && about;
+    if (ok) {
+        for (int k = 0; k < s.count; k++) {
+            int first = start[s.cluster[k]];
+            about[k] = (sn_middle_slot){.first_peer = first,
+                                        .last_peer = start[s.cluster[k] + 1],
+                                        .inverse = c->scale[s.cluster[k]],
+                                        .counts = slot[first] == k};
+        }
+        size_t n = (size_t)c->free_count, count = (size_t)s.count;
+        *device =
+            (sn_middle_device){.clusters = c->clusters, .slots = s.count, .most_slots = s.most};
+        device->weight = sn_gpu_store_put(store, c->weight, n, sizeof(sn_float4));
+        device->slot = sn_gpu_store_put(store, s.local, PER_VERTEX * n, sizeof *s.local);
+        device->slot_start = sn_gpu_store_put(store, s.start, (size_t)blocks + 1, sizeof(int));
+        device->about = sn_gpu_store_put(store, about, count, sizeof *about);
+        device->peer = sn_gpu_store_put(store, slot, count, sizeof *slot);
+        device->item_start = sn_gpu_store_put(store, s.item_start, count + 1, sizeof(int));
+        device->item = sn_gpu_store_put(store, s.item, (size_t)s.item_start[count], sizeof *s.item);
+    }
+    free_slots(&s), sn_free(start), sn_free(slot), sn_free(about);
     return ok ? sn_gpu_store_status(store, error) : sn_no_memory(error);
 }

@@ -493,7 +493,7 @@ static sinew_status expand(const sn_sparse *matrix, int **start, int **column, d
 }
 
 int sn_dissection_leaf(int count, size_t bytes) {
-    enum { LEAST = 64 };
+    enum { LEAST = 128 };
     double leaf = (double)bytes / sizeof(float) / (count > 0 ? count : 1);
     return leaf < LEAST ? LEAST : leaf > count ? count : (int)leaf;
 }
@@ -583,7 +583,10 @@ typedef struct task_list {
 static bool add_task(const sn_dissection *d, const sn_dissection_node *n, bool up, int row,
                      int last, size_t lists_before, task_list *l) {
     int from = up ? d->own_start[n->first + n->own] - d->own_start[n->first] : 0;
+    int before = row > n->own ? row : n->own, above = up && last > before ? last - before : 0;
+    const int *ends = d->boundary_start + n->boundary_first + before - n->own;
     size_t size = up ? 2 * (size_t)n->own + (size_t)from : (size_t)n->boundary;
+    if (above > 0) size += (size_t)(above + ends[above] - ends[0]);
     if (!SN_RESERVE(l->tasks, l->capacity, l->count + 1) ||
         !SN_RESERVE(l->lists, l->list_capacity, l->size + size + 1))
         return false;
@@ -607,6 +610,11 @@ static bool add_task(const sn_dissection *d, const sn_dissection_node *n, bool u
     for (int k = 0; k < n->own; k++)
         to[n->own + k] = d->own_start[n->first + k + 1] - d->own_start[n->first];
     memcpy(to + 2 * n->own, d->own_from + d->own_start[n->first], (size_t)from * sizeof *to);
+    to += 2 * n->own + from;
+    for (int k = 0; k < above; k++) to[k] = ends[k + 1] - ends[0];
+    if (above > 0)
+        memcpy(to + above, d->boundary_from + ends[0],
+               (size_t)(ends[above] - ends[0]) * sizeof *to);
     return true;
 }
 

@@ -109,13 +109,13 @@ static sinew_status put_held(const sinew_spring *spring, const int *source, cons
 
 /* ---- rows ---- */
 
-typedef struct rows {
+typedef struct row_list {
     int *start, *other, *spring;
     double *stiffness;
     float *altitude;
-} rows;
+} row_list;
 
-static int find_entry(const rows *r, int v, int other) {
+static int find_entry(const row_list *r, int v, int other) {
     for (int e = r->start[v]; e < r->start[v + 1]; e++)
         if (r->other[e] == other) return e;
     return -1;
@@ -123,7 +123,7 @@ static int find_entry(const rows *r, int v, int other) {
 
 /* The altitudes' Hessian is w s s^T with sum s = 0: between two corners it acts as a spring in all
  * directions of stiffness -w s_a s_b. */
-static bool add_altitudes(const sinew_spring *spring, const int *place, rows *r) {
+static bool add_altitudes(const sinew_spring *spring, const int *place, row_list *r) {
     const sn_system *system = spring->system;
     for (int t = 0; t < system->triangle_count; t++) {
         const int *v = system->triangle + 3 * (size_t)t;
@@ -140,7 +140,7 @@ static bool add_altitudes(const sinew_spring *spring, const int *place, rows *r)
     return true;
 }
 
-static bool list_rows(const sinew_spring *spring, const int *place, rows *r) {
+static bool list_rows(const sinew_spring *spring, const int *place, row_list *r) {
     const sn_system *system = spring->system;
     int n = system->free_count;
     r->start = SN_NEW0(int, n + 2);
@@ -171,7 +171,7 @@ static bool list_rows(const sinew_spring *spring, const int *place, rows *r) {
 }
 
 /* The entries of the Hessian of a spring are at most (1 + weight of its direction) k. */
-static float table_scale(const sinew_spring *spring, const rows *r, size_t total) {
+static float table_scale(const sinew_spring *spring, const row_list *r, size_t total) {
     double largest = 0, most = spring->options.guide + SN_MOST_RATIO;
     for (size_t e = 0; e < total; e++)
         largest = fmax(largest, most * r->stiffness[e] + fabs((double)r->altitude[e]));
@@ -192,9 +192,9 @@ static int *rank_springs(int count, size_t entries, int *springs) {
 }
 
 static sinew_status put_rows(const sinew_spring *spring, const int *place, sn_gpu_store *store,
-                             sn_spring_device *device, int **row_start, sinew_error *error) {
+                             sn_spring_device *device, sn_gpu_rows *kept, sinew_error *error) {
     const sn_network *network = spring->network;
-    rows r = {0};
+    row_list r = {0};
     int *rank = NULL;
     bool ok = list_rows(spring, place, &r), known = ok && add_altitudes(spring, place, &r);
     if (ok)
@@ -215,13 +215,58 @@ static sinew_status put_rows(const sinew_spring *spring, const int *place, sn_gp
         device->row_altitude = sn_gpu_store_put(store, r.altitude, total, sizeof(float));
         device->entry_count = r.start[n];
         device->table_scale = table_scale(spring, &r, total);
-        *row_start = r.start, r.start = NULL;
+        *kept = (sn_gpu_rows){r.start, r.other};
+        r.start = r.other = NULL;
     }
     sn_free(r.start), sn_free(r.other), sn_free(r.spring), sn_free(r.stiffness);
     sn_free(r.altitude);
     SN_TRY(status);
     if (!known) return sn_fail(error, SINEW_UNAVAILABLE, "the GPU needs springs along all edges");
     return sn_gpu_store_status(store, error);
+}
+
+/* One block's entries and the list of other vertices; number: -1 for all vertices, before and
+ * after. Returns how many were listed. */
+static int number_halo(const sn_gpu_rows *rows, int begin, int end, uint16_t *near, int *listed,
+                       int *number) {
+    int found = 0;
+    for (int e = rows->start[begin]; e < rows->start[end]; e++) {
+        int other = rows->other[e], at = other - begin;
+        if (other < begin || other >= end) {
+            if (number[other] < 0) number[other] = end - begin + found, listed[found++] = other;
+            at = number[other];
+        }
+        near[e] = (uint16_t)at;
+    }
+    for (int k = 0; k < found; k++) number[listed[k]] = -1;
+    return found;
+}
+
+sinew_status sn_gpu_halo_upload(const sn_gpu_rows *rows, int count, int free_count, int blocks,
+                                sn_gpu_store *store, sn_halo_device *halo, int *most,
+                                sinew_error *error) {
+    size_t total = (size_t)rows->start[free_count], used = 0;
+    int *start = SN_NEW(int, blocks + 1), *list = SN_NEW(int, total), *number = SN_NEW(int, count);
+    uint16_t *near = SN_NEW(uint16_t, total);
+    bool ok = start && list && number && near;
+    *most = 0;
+    for (int v = 0; v < count && ok; v++) number[v] = -1;
+    for (int b = 0; b < blocks && ok && *most >= 0; b++) {
+        int begin = (int)((int64_t)free_count * b / blocks);
+        int end = (int)((int64_t)free_count * (b + 1) / blocks);
+        int found = number_halo(rows, begin, end, near, list + used, number);
+        start[b] = (int)used, used += (size_t)found;
+        if (found > *most) *most = found;
+        if (end - begin + found > UINT16_MAX) *most = -1;
+    }
+    if (ok && *most >= 0) {
+        start[blocks] = (int)used;
+        halo->near = sn_gpu_store_put(store, near, total, sizeof *near);
+        halo->start = sn_gpu_store_put(store, start, (size_t)blocks + 1, sizeof *start);
+        halo->vertex = sn_gpu_store_put(store, list, used, sizeof *list);
+    }
+    sn_free(start), sn_free(list), sn_free(number), sn_free(near);
+    return ok ? sn_gpu_store_status(store, error) : sn_no_memory(error);
 }
 
 /* ---- corners of tets and triangles ---- */
@@ -364,7 +409,7 @@ static sinew_status put_vertices(const sinew_spring *spring, const int *source, 
 }
 
 sinew_status sn_gpu_network_upload(const sinew_spring *spring, const int *source, const int *place,
-                                   sn_gpu_store *store, sn_spring_device *device, int **row_start,
+                                   sn_gpu_store *store, sn_spring_device *device, sn_gpu_rows *rows,
                                    sinew_error *error) {
     const sn_network *network = spring->network;
     *device = (sn_spring_device){.count = spring->system->count,
@@ -378,7 +423,7 @@ sinew_status sn_gpu_network_upload(const sinew_spring *spring, const int *source
     SN_TRY(put_blended(network->triangle_count, network->altitude, network->target_count,
                        network->altitude_increment, NULL, store, &device->altitude, error));
     SN_TRY(put_held(spring, source, place, store, device, error));
-    SN_TRY(put_rows(spring, place, store, device, row_start, error));
+    SN_TRY(put_rows(spring, place, store, device, rows, error));
     SN_TRY(put_tets(spring, place, store, device, error));
     SN_TRY(put_triangles(spring, place, store, device, error));
     return put_shape(spring, place, store, device, error);

@@ -29,10 +29,12 @@ static const char *open_device(sn_gpu_device **device, sn_gpu_properties *proper
     if (failure) return failure;
     *device = calloc(1, sizeof **device);
     if (!*device) return "out of memory";
+    /* less shared memory, for tests of what does not fit */
+    const char *shared = getenv("SINEW_GPU_SHARED");
     *properties = (sn_gpu_properties){.name = "host emulation",
                                       .multiprocessors = BLOCKS,
                                       .memory = (size_t)1 << 32,
-                                      .shared_per_block = 200000,
+                                      .shared_per_block = shared ? (size_t)atoi(shared) : 200000,
                                       .abreast = SN_ABREAST};
     return NULL;
 }

@@ -4,10 +4,18 @@
 #include "mesh/rotation_links.h"
 
 enum {
-    CHUNK = 64,            /* vertices whose center one warp adds up */
-    LEAF_BYTES = 16 << 20, /* of the solve's leaves: they stay in the cache */
-    ROOT = 1400            /* unknowns of its root: 8 MB */
+    LEAST_CHUNK = 128,  /* vertices whose center one warp adds up, */
+    MOST_CHUNKS = 1024, /* or more in large meshes: another one adds up the chunks */
+    MOST_IN_BATCHES = 40000
 };
+
+/* Of the solve: bytes of its leaves, unknowns of its root. Single frames wait for each level,
+ * batches for the values: each is multiplied with all frames. */
+typedef struct tree_size {
+    size_t leaf_bytes;
+    int root;
+} tree_size;
+static const tree_size SINGLE = {24 << 20, 2200}, BATCHES = {16 << 20, 1400};
 
 static bool is_held(const sn_gpu_shape *shape, int vertex) {
     return shape->held && shape->held[vertex] &&
@@ -169,7 +177,8 @@ static sinew_status put_components(const sn_gpu_shape *r, sn_gpu_store *store,
                                    sn_rotation_device *device, sinew_error *error) {
     const sn_rotation_strain *rs = r->structure;
     int parts = rs->component_count, n = rs->vertex_count;
-    int most = n / CHUNK + parts + 1;
+    int chunk_size = n / MOST_CHUNKS > LEAST_CHUNK ? n / MOST_CHUNKS : LEAST_CHUNK;
+    int most = n / chunk_size + parts + 1;
     int *size = SN_NEW0(int, parts + 1), *vertex = SN_NEW(int, n), *first = SN_NEW(int, parts + 1);
     int *start = SN_NEW(int, most + 1), *chunk = SN_NEW(int, parts + 1);
     sn_double4 *center = SN_NEW0(sn_double4, parts), *held = SN_NEW0(sn_double4, parts);
@@ -182,7 +191,7 @@ static sinew_status put_components(const sn_gpu_shape *r, sn_gpu_store *store,
         int at = 0, count = 0;
         for (int c = 0; c < parts; c++) {
             first[c] = at, chunk[c] = count;
-            for (int k = 0; k < size[c]; k += CHUNK) start[count++] = at + k;
+            for (int k = 0; k < size[c]; k += chunk_size) start[count++] = at + k;
             at += size[c];
         }
         chunk[parts] = count, start[count] = at;
@@ -255,10 +264,11 @@ sinew_status sn_gpu_rebuild_create(const sn_gpu_shape *shape, sn_gpu_store *stor
     if (status == SINEW_OK) status = put_vertices(shape, plain, store, device, error);
     if (status == SINEW_OK) status = put_components(shape, store, device, error);
     if (status == SINEW_OK) status = put_matrix(grounded, store, device, error);
+    tree_size size = shape->batches && rs->vertex_count <= MOST_IN_BATCHES ? BATCHES : SINGLE;
     if (status == SINEW_OK)
         status = sn_dissection_create(grounded, shape->rest,
-                                      sn_dissection_leaf(rs->vertex_count, LEAF_BYTES), ROOT,
-                                      dissection, error);
+                                      sn_dissection_leaf(rs->vertex_count, size.leaf_bytes),
+                                      size.root, dissection, error);
     if (status == SINEW_OK)
         status = sn_dissection_upload(*dissection, store, &device->solve, error);
     sn_sparse_destroy(plain), sn_sparse_destroy(grounded);

@@ -12,6 +12,7 @@ typedef struct sn_gpu_shape {
     const double *rest_centers; /* 3 per component */
     const bool *held;           /* per vertex, or NULL: see rig/rotation_structure.h */
     const double *held_total;   /* per component, or NULL */
+    bool batches;               /* frames come in batches, too: see rebuild.c */
 } sn_gpu_shape;
 
 /* Everything but the items' coordinates, the components' motions and vertices in no element. The

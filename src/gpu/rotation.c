@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "rig/rotation_structure.h"
 
 /* ---- the constant part ---- */
@@ -103,13 +104,13 @@ static sinew_status put_motions(const sinew_rotation *r, sn_gpu_store *store,
     return sn_gpu_store_status(store, error);
 }
 
-sinew_status sn_gpu_blender_create(const sinew_rotation *r, sn_gpu_store *store,
+sinew_status sn_gpu_blender_create(const sinew_rotation *r, bool batches, sn_gpu_store *store,
                                    sn_gpu_blender *blender, sinew_error *error) {
     *blender = (sn_gpu_blender){.target_count = r->target_count};
     if (r->refinements > 0)
         return sn_fail(error, SINEW_UNAVAILABLE,
                        "the GPU does not refine rotations that do not fit together");
-    sn_gpu_shape shape = {r->structure, r->rest, r->rest_centers, r->held, r->held_total};
+    sn_gpu_shape shape = {r->structure, r->rest, r->rest_centers, r->held, r->held_total, batches};
     sinew_status status =
         sn_gpu_rebuild_create(&shape, store, &blender->device, &blender->dissection, error);
     if (status == SINEW_OK) status = put_items(r, store, &blender->device, error);
@@ -152,7 +153,7 @@ sinew_status sn_gpu_rotation_create(sn_gpu *gpu, const sinew_rotation *rotation,
     sn_gpu_store *store = &made->store;
     sn_rotation_launch *launch = &made->launch;
     sn_gpu_lock(gpu);
-    sinew_status status = sn_gpu_blender_create(rotation, store, &made->blender, error);
+    sinew_status status = sn_gpu_blender_create(rotation, false, store, &made->blender, error);
     if (status == SINEW_OK) {
         size_t n = (size_t)rotation->vertex_count, targets = (size_t)rotation->target_count;
         void *unused;
@@ -195,13 +196,23 @@ static sinew_status run(sn_gpu_rotation *r, sinew_error *error) {
     return sn_gpu_wait(r->gpu, NULL, INFINITY, NULL, error);
 }
 
+typedef struct copying {
+    const double *from;
+    double *to;
+} copying;
+static void copy_some(void *context, sn_span span) {
+    const copying *c = context;
+    memcpy(c->to + span.begin, c->from + span.begin, (span.end - span.begin) * sizeof(double));
+}
+
 sinew_status sn_gpu_rotation_evaluate(sn_gpu_rotation *r, const double *weights, double *positions,
                                       sinew_error *error) {
     sn_gpu_lock(r->gpu);
     sn_activations(r->rotation->plan, weights, r->activations, NULL);
     sinew_status status = run(r, error);
     if (status == SINEW_OK) {
-        memcpy(positions, r->positions, 3 * (size_t)r->rotation->vertex_count * sizeof *positions);
+        copying c = {r->positions, positions};
+        sn_parallel_for(3 * (size_t)r->rotation->vertex_count, 8192, copy_some, &c);
         sn_seams_copy(r->rotation->seams, r->activations, positions);
     }
     sn_gpu_unlock(r->gpu);

@@ -13,9 +13,10 @@ typedef struct sn_gpu_blender {
 } sn_gpu_blender;
 
 /* SINEW_UNAVAILABLE: this structure is not supported (held vertices, or too large). The
- * solve's tasks are added by sn_dissection_share. */
-sinew_status sn_gpu_blender_create(const sinew_rotation *rotation, sn_gpu_store *store,
-                                   sn_gpu_blender *blender, sinew_error *error);
+ * solve's tasks are added by sn_dissection_share. batches: as in sn_gpu_shape. */
+sinew_status sn_gpu_blender_create(const sinew_rotation *rotation, bool batches,
+                                   sn_gpu_store *store, sn_gpu_blender *blender,
+                                   sinew_error *error);
 void sn_gpu_blender_free(sn_gpu_blender *blender);
 /* Room for one frame. */
 void sn_gpu_blender_work(const sn_gpu_blender *blender, sn_gpu_store *store,

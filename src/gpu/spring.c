@@ -18,10 +18,16 @@ typedef struct cluster_counts {
     int rigid, translating;
 } cluster_counts;
 static const cluster_counts SINGLE = {341, 1024}, LARGE = {560, 2048};
-enum { LARGE_COUNT = 40000, VERTICES_PER_RIGID = 24, VERTICES_PER_TRANSLATING = 6 };
+enum {
+    LARGE_COUNT = 40000,
+    VERTICES_PER_RIGID = 24,
+    VERTICES_PER_TRANSLATING = 6,
+    VERTICES_PER_MIDDLE = 8
+};
 /* Batches: most frames of a launch, and vertices that a block should have: with fewer it waits
  * longer at barriers. */
 enum { BATCH_FRAMES = 256, BATCH_VERTICES = 96 };
+static bool all_are_large; /* for tests */
 /* Bytes of results of a launch; share of the device's memory that the work of a batch may take. */
 static const size_t BATCH_RESULTS = (size_t)1 << 28;
 static const double BATCH_SHARE = 0.25;
@@ -56,10 +62,10 @@ struct sn_gpu_spring {
     sn_gpu_blender blender;
     sn_spring_device device; /* without the coarse level and the blocks' shares */
     int *source, *place;
-    int *row_start; /* of the device's rows */
-    sn_gpu_coarse coarse;
-    layout single, batch; /* batch: made when it is first used, */
-    bool no_batches;      /* unless that failed */
+    sn_gpu_rows rows;
+    sn_gpu_coarse coarse, middle; /* middle: only for single frames of large networks */
+    layout single, batch;         /* batch: made when it is first used, */
+    bool no_batches;              /* unless that failed */
 };
 
 /* ---- building ---- */
@@ -86,7 +92,7 @@ static void work_room(const sn_gpu_spring *s, layout *l, sn_spring_work *w) {
         w->x[k] = sn_gpu_store_room(store, n, sizeof(sn_double4));
         w->gradient[k] = sn_gpu_store_room(store, f, sizeof(sn_double4));
     }
-    w->table = sn_gpu_store_room(store, entries, sizeof(sn_float4));
+    if (!d->room.has_table) w->rough = sn_gpu_store_room(store, entries, sizeof(sn_half4));
     w->curvature = sn_gpu_store_room(store, (size_t)d->corner_count, sizeof(float));
     w->diagonal = sn_gpu_store_room(store, 8 * f, sizeof(float));
     w->near_x = sn_gpu_store_room(store, n, sizeof(sn_float4));
@@ -95,6 +101,7 @@ static void work_room(const sn_gpu_spring *s, layout *l, sn_spring_work *w) {
     w->q = sn_gpu_store_room(store, f, sizeof(sn_float4));
     w->step = sn_gpu_store_room(store, f, sizeof(sn_float4));
     w->slot_force = sn_gpu_store_room(store, 2 * slots, sizeof(sn_float4));
+    w->middle_force = sn_gpu_store_room(store, (size_t)d->middle.slots, sizeof(sn_float4));
     w->slot_sum = sn_gpu_store_room(store, 12 * slots, sizeof(double));
     w->center = sn_gpu_store_room(store, clusters, sizeof(sn_float4));
     w->rotation = sn_gpu_store_room(store, 9 * clusters, sizeof(float));
@@ -146,40 +153,62 @@ static void result_room(const sn_gpu_spring *s, layout *l) {
     l->mapped_stop = mapped;
 }
 
-/* What a block keeps in shared memory: the parts that are read most often first. */
-static void choose_room(const sn_gpu_spring *s, size_t limit, int most_items, layout *l) {
+/* Turns on what fits, in this order. */
+static void fit(sn_spring_device *d, int *const *parts, size_t count, size_t limit) {
+    for (size_t k = 0; k < count; k++) {
+        *parts[k] = (parts[k] != &d->room.has_lists || d->coarse.slots <= UINT16_MAX) &&
+                    (parts[k] != &d->room.has_halo || (d->room.has_tile && d->room.most_halo >= 0));
+        if (sn_room_size(d) > limit) *parts[k] = 0;
+    }
+}
+
+/* What a block keeps in shared memory: all of it, or what saves most. */
+static void choose_room(const sn_gpu_spring *s, size_t limit, int most_items, int most_halo,
+                        layout *l) {
     const sn_coarse_device *c = &l->device.coarse;
     sn_block_room *room = &l->device.room;
     int n = s->device.free_count;
-    *room =
-        (sn_block_room){.rows = (c->modes + l->blocks - 1) / l->blocks, .most_items = most_items};
+    *room = (sn_block_room){.rows = (c->modes + l->blocks - 1) / l->blocks,
+                            .most_items = most_items,
+                            .most_halo = most_halo,
+                            .has_places = c->rigid || s->device.corner_count > 0};
     for (int b = 0; b < l->blocks; b++) {
         int begin = (int)((int64_t)n * b / l->blocks),
             end = (int)((int64_t)n * (b + 1) / l->blocks);
-        int entries = s->row_start[end] - s->row_start[begin];
+        int entries = s->rows.start[end] - s->rows.start[begin];
         if (end - begin > room->most_vertices) room->most_vertices = end - begin;
         if (entries > room->most_entries) room->most_entries = entries;
     }
-    int *parts[] = {&room->has_lists, &room->has_rows, &room->has_vectors, &room->has_table};
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-        *parts[k] = parts[k] != &room->has_lists || c->slots <= UINT16_MAX;
-        if (sn_room_size(c, room) > limit) *parts[k] = 0;
+    int *small[] = {&room->has_lists, &room->has_rows, &room->has_vectors, &room->has_table};
+    int *large[] = {&room->has_tile, &room->has_halo, &room->has_vectors, &room->has_lists,
+                    &room->has_rows};
+    fit(&l->device, small, sizeof small / sizeof *small, limit);
+    if (!room->has_table || all_are_large) {
+        room->has_lists = room->has_rows = room->has_vectors = room->has_table = 0;
+        fit(&l->device, large, sizeof large / sizeof *large, limit);
     }
-    size_t size = sn_room_size(c, room);
+    size_t size = sn_room_size(&l->device);
     if (size > l->shared) l->shared = size;
 }
 
 static sinew_status fill_single(const sn_gpu_spring *s, layout *l, sinew_error *error) {
     sn_gpu_store *store = &l->store;
-    int most_items = 0;
+    int most_items = 0, most_halo = 0;
     l->store.gpu = s->gpu, l->device = s->device;
     l->groups = 1, l->frames = 1, l->blocks = sn_gpu_about(s->gpu)->multiprocessors;
     SN_TRY(
         sn_gpu_coarse_upload(&s->coarse, l->blocks, store, &l->device.coarse, &most_items, error));
     SN_TRY(sn_dissection_share(s->blender.dissection, l->blocks, store, &l->device.rotation.solve,
                                &l->shared, error));
+    if (s->middle.clusters > 0)
+        SN_TRY(sn_gpu_middle_upload(&s->middle, l->blocks, store, &l->device.middle, error));
     size_t limit = sn_gpu_about(s->gpu)->shared_per_block;
-    choose_room(s, limit, most_items, l);
+    choose_room(s, limit, most_items, -1, l);
+    if (!l->device.room.has_table) {
+        SN_TRY(sn_gpu_halo_upload(&s->rows, s->device.count, s->device.free_count, l->blocks, store,
+                                  &l->device.halo, &most_halo, error));
+        choose_room(s, limit, most_items, most_halo, l);
+    }
     if (l->shared > limit)
         return sn_fail(error, SINEW_UNAVAILABLE,
                        "the GPU's shared memory is too small for a network of %d vertices",
@@ -209,17 +238,25 @@ static sinew_status build(sn_gpu_spring *s, sinew_error *error) {
     const sinew_spring *spring = s->spring;
     int blocks = sn_gpu_about(s->gpu)->multiprocessors;
     SN_TRY(sn_gpu_network_order(spring, blocks, &s->source, &s->place, error));
-    SN_TRY(sn_gpu_network_upload(spring, s->source, s->place, &s->store, &s->device, &s->row_start,
-                                 error));
-    SN_TRY(sn_gpu_blender_create(spring->rotation, &s->store, &s->blender, error));
+    SN_TRY(
+        sn_gpu_network_upload(spring, s->source, s->place, &s->store, &s->device, &s->rows, error));
+    SN_TRY(sn_gpu_blender_create(spring->rotation, true, &s->store, &s->blender, error));
     s->device.rotation = s->blender.device;
-    cluster_counts counts = s->device.free_count > LARGE_COUNT ? LARGE : SINGLE;
+    bool large = s->device.free_count > LARGE_COUNT || all_are_large;
+    cluster_counts counts = large ? LARGE : SINGLE;
     bool rigid = sn_gpu_coarse_is_rigid(spring);
     int most = rigid ? counts.rigid : counts.translating;
     int wanted = s->device.free_count / (rigid ? VERTICES_PER_RIGID : VERTICES_PER_TRANSLATING);
-    SN_TRY(
-        sn_gpu_coarse_create(spring, s->place, wanted < most ? wanted : most, &s->coarse, error));
+    SN_TRY(sn_gpu_coarse_create(spring, s->source, s->place, large, wanted < most ? wanted : most,
+                                &s->coarse, error));
+    if (large && !rigid)
+        SN_TRY(sn_gpu_middle_create(spring, s->source, s->place,
+                                    s->device.free_count / VERTICES_PER_MIDDLE, &s->middle, error));
     return fill_single(s, &s->single, error);
+}
+
+void sn_gpu_spring_treat_as_large(bool all) {
+    all_are_large = all;
 }
 
 sinew_status sn_gpu_spring_create(sn_gpu *gpu, const sinew_spring *spring, sn_gpu_spring **result,
@@ -247,8 +284,8 @@ void sn_gpu_spring_destroy(sn_gpu_spring *s) {
     sn_gpu_blender_free(&s->blender);
     sn_gpu_store_free(&s->store);
     sn_gpu_unlock(s->gpu);
-    sn_gpu_coarse_free(&s->coarse);
-    sn_free(s->source), sn_free(s->place), sn_free(s->row_start);
+    sn_gpu_coarse_free(&s->coarse), sn_gpu_coarse_free(&s->middle);
+    sn_free(s->source), sn_free(s->place), sn_free(s->rows.start), sn_free(s->rows.other);
     sn_free(s);
 }
 
@@ -395,6 +432,19 @@ static sinew_status conclude(const layout *l, int index, const sinew_spring_opti
     return info->status;
 }
 
+/* Results come from memory that was just written by the device: one thread reads it slowly. */
+typedef struct outcome {
+    const double *from;
+    double *state, *to;
+    size_t surface;
+} outcome;
+static void copy_outcome(void *context, sn_span span) {
+    const outcome *o = context;
+    size_t begin = span.begin, end = span.end < o->surface ? span.end : o->surface;
+    memcpy(o->state + begin, o->from + begin, (span.end - begin) * sizeof(double));
+    if (begin < end) memcpy(o->to + begin, o->from + begin, (end - begin) * sizeof(double));
+}
+
 sinew_status sn_gpu_spring_solve(sn_gpu_spring *s, sinew_spring_state *state,
                                  const sinew_spring_frame *frame, double *positions,
                                  sinew_spring_frame_info *info, const sinew_monitor *monitor,
@@ -409,10 +459,11 @@ sinew_status sn_gpu_spring_solve(sn_gpu_spring *s, sinew_spring_state *state,
     if (status == SINEW_OK) {
         status = conclude(l, 0, settings, info, error);
         if (status != SINEW_BAD_INPUT) {
-            size_t surface = 3 * (size_t)s->spring->network->surface_count;
-            memcpy(state->positions, l->positions, 3 * (size_t)s->device.count * sizeof(double));
+            outcome o = {l->positions, state->positions, positions,
+                         3 * (size_t)s->spring->network->surface_count};
+            sn_parallel_for(3 * (size_t)s->device.count, 8192, copy_outcome, &o);
             sn_seams_copy(s->spring->seams, activations_of(l, 0), state->positions);
-            memcpy(positions, state->positions, surface * sizeof *positions);
+            sn_seams_copy(s->spring->seams, activations_of(l, 0), positions);
             sinew_spring_state_reset(state);
         }
         info->seconds = sn_now() - began;

@@ -16,6 +16,8 @@ typedef struct sn_gpu_spring sn_gpu_spring;
 sinew_status sn_gpu_spring_create(sn_gpu *gpu, const sinew_spring *spring, sn_gpu_spring **result,
                                   sinew_error *error);
 void sn_gpu_spring_destroy(sn_gpu_spring *spring);
+/* For tests: structures that come are set up as large networks are. */
+void sn_gpu_spring_treat_as_large(bool all);
 size_t sn_gpu_spring_bytes(const sn_gpu_spring *spring);
 
 /* Why the device does not do this frame, or NULL: it does. */

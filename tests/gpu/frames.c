@@ -156,6 +156,30 @@ static void springs_without_directions_agree(void **unused) {
     check_sample("bar", 1000, 0.3, &options);
 }
 
+/* Large networks have another level of clusters, and tables in half precision. */
+static void large_networks_agree(void **unused) {
+    (void)unused;
+    sn_gpu_spring_treat_as_large(true);
+    spring_frames_agree(unused);
+    springs_without_directions_agree(unused);
+    sn_gpu_spring_treat_as_large(false);
+}
+
+/* Parts of the problem stay in device memory. */
+static void networks_that_do_not_fit_agree(void **unused) {
+    (void)unused;
+    if (!on_host()) skip();
+    static const char *const sizes[] = {"56000", "64000", "80000", "120000"};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        setenv("SINEW_GPU_SHARED", sizes[k], 1);
+        check_sample("hand", 3000, 0.6, NULL);
+        sn_gpu_spring_treat_as_large(true);
+        check_sample("hand", 3000, 0.6, NULL);
+        sn_gpu_spring_treat_as_large(false);
+        unsetenv("SINEW_GPU_SHARED");
+    }
+}
+
 /* A bar of tets, bent by 120 degrees in its only pose. */
 typedef struct solid {
     test_block block;
@@ -197,6 +221,12 @@ static void volumes_agree(void **unused) {
     assert_true(info.iterations > 1);
     springs_finish(&s);
     solid_free(&b);
+}
+
+static void large_networks_with_volumes_agree(void **unused) {
+    sn_gpu_spring_treat_as_large(true);
+    volumes_agree(unused);
+    sn_gpu_spring_treat_as_large(false);
 }
 
 /* Pins at one end, moved; a soft and a hard pull; gravity: all at once. */
@@ -375,7 +405,10 @@ int test_frames(void) {
         cmocka_unit_test(rotation_frames_agree),
         cmocka_unit_test(spring_frames_agree),
         cmocka_unit_test(springs_without_directions_agree),
+        cmocka_unit_test(large_networks_agree),
+        cmocka_unit_test(networks_that_do_not_fit_agree),
         cmocka_unit_test(volumes_agree),
+        cmocka_unit_test(large_networks_with_volumes_agree),
         cmocka_unit_test(pins_pulls_and_forces_agree),
         cmocka_unit_test(batches_give_the_frames_one_by_one),
         cmocka_unit_test(batches_of_all_that_frames_ask_for_agree),

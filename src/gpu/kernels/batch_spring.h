@@ -11,7 +11,13 @@
 #include "gpu/kernels/batch_blend.h"
 
 /* Items whose numbers are on their way at a time: a thread would otherwise wait for each. */
-enum { SN_ROWS_AHEAD = 8, SN_TETS_AHEAD = 2, SN_SPRINGS_AHEAD = 4, SN_ITEMS_AHEAD = 8 };
+enum {
+    SN_ROWS_AHEAD = 8,
+    SN_TETS_AHEAD = 2,
+    SN_SPRINGS_AHEAD = 4,
+    SN_ENDS_AHEAD = 2,
+    SN_ITEMS_AHEAD = 16
+};
 
 /* What the driver knows of a frame. */
 typedef struct sn_batch_frame {
@@ -159,22 +165,33 @@ SN_FN double sn_batch_vertex(const sn_spring_device *d, const sn_batch_work *w,
     sn_double4 f = {0, 0, 0, 0}, here = sn_get3(x, v, lane), blend = sn_get3(w->blend, v, lane);
     float b[6] = {0, 0, 0, 0, 0, 0}, scale = d->table_scale;
     double energy = 0;
-    for (int e = d->row_start[v], end = d->row_start[v + 1]; e < end; e++) {
-        int other = d->row_other[e];
-        size_t spring = sn_of((size_t)d->row_spring[e], lane);
-        double rest = w->rest[spring], ratio = w->ratio[spring], k = d->row_stiffness[e];
-        float altitude = d->row_altitude[e];
-        sn_double4 s = sn_double4_sub(here, sn_get3(x, other, lane));
-        sn_double4 heading =
-            sn_double4_scale(ratio, sn_double4_sub(blend, sn_get3(w->blend, other, lane)));
-        heading.w = sn_heading_weight(d->guide, ratio);
-        sn_spring_size size = sn_spring_measure(s, rest);
-        energy +=
-            (other < d->free_count ? 0.25 : 0.5) * sn_spring_force(s, size, heading, k, rest, &f);
-        sn_float4 t = sn_spring_hessian(s, size, heading.w, k, rest, negative, altitude);
-        sn_add_spring_block(t, b);
-        sn_float4 stored = {scale * t.x, scale * t.y, scale * t.z, scale * scale * t.w};
-        sn_stream_set(w->table + sn_of((size_t)e, lane), sn_half4_of(stored));
+    for (int e = d->row_start[v], end = d->row_start[v + 1]; e < end; e += SN_ENDS_AHEAD) {
+        sn_double4 far[SN_ENDS_AHEAD], blended[SN_ENDS_AHEAD];
+        double rest[SN_ENDS_AHEAD], ratio[SN_ENDS_AHEAD];
+        SN_UNROLL
+        for (int j = 0; j < SN_ENDS_AHEAD; j++) {
+            int n = e + j < end ? e + j : end - 1, other = d->row_other[n];
+            size_t spring = sn_of((size_t)d->row_spring[n], lane);
+            far[j] = sn_get3(x, other, lane), blended[j] = sn_get3(w->blend, other, lane);
+            rest[j] = w->rest[spring], ratio[j] = w->ratio[spring];
+        }
+        SN_UNROLL
+        for (int j = 0; j < SN_ENDS_AHEAD; j++) {
+            int n = e + j;
+            if (n >= end) continue;
+            double k = d->row_stiffness[n];
+            sn_double4 s = sn_double4_sub(here, far[j]);
+            sn_double4 heading = sn_double4_scale(ratio[j], sn_double4_sub(blend, blended[j]));
+            heading.w = sn_heading_weight(d->guide, ratio[j]);
+            sn_spring_size size = sn_spring_measure(s, rest[j]);
+            energy += (d->row_other[n] < d->free_count ? 0.25 : 0.5) *
+                      sn_spring_force(s, size, heading, k, rest[j], &f);
+            sn_float4 t =
+                sn_spring_hessian(s, size, heading.w, k, rest[j], negative, d->row_altitude[n]);
+            sn_add_spring_block(t, b);
+            sn_float4 stored = {scale * t.x, scale * t.y, scale * t.z, scale * scale * t.w};
+            sn_stream_set(w->table + sn_of((size_t)n, lane), sn_half4_of(stored));
+        }
     }
     for (int e = d->corner_start[v]; e < d->corner_start[v + 1]; e++) {
         sn_int4 c = d->corner[e];
@@ -381,36 +398,54 @@ SN_BATCH_FN void sn_batch_cg_coarse(sn_grid *g, const sn_spring_device *device,
     sn_batch_hand_over(g, w, 1, &sums, 0);
 }
 
+/* Vertices whose numbers are on their way at a time. */
+enum { SN_VERTICES_AHEAD = 2 };
+
+/* z of one vertex, with the motions of its clusters. */
+SN_FN sn_float4 sn_batch_moved(const sn_coarse_device *c, const sn_batch_work *w, int v, int lane) {
+    sn_float4 z = sn_get3f(w->q, v, lane);
+    if (c->clusters == 0) return z;
+    sn_float4 weights = c->weight[v];
+    const float *weight = &weights.x;
+    SN_UNROLL
+    for (int j = 0; j < 4; j++) {
+        int k = c->slot_cluster[c->slot[4 * (size_t)v + (size_t)j]];
+        sn_float4 m = sn_get3f(w->coarse, k, lane);
+        float by = weight[j] * c->scale[k];
+        z.x += by * m.x, z.y += by * m.y, z.z += by * m.z;
+    }
+    return z;
+}
+
 /* p = z + motions of the clusters + beta p. */
 SN_BATCH_FN void sn_batch_direct(sn_grid *g, const sn_spring_device *device,
                                  const sn_batch_work *work, const sn_batch_frame *frames) {
     SN_OWN(sn_spring_device, d, device);
     SN_OWN(sn_batch_work, w, work);
     SN_OWN_FRAMES(s, frames);
-    const sn_coarse_device *c = &d->coarse;
-    SN_ITEMS(g, v, d->free_count) SN_EACH(i) {
-        if (!s[i].in) continue;
-        int lane = SN_LANE(i);
-        sn_float4 z = sn_get3f(w->q, v, lane);
-        if (c->clusters > 0) {
-            sn_float4 weights = c->weight[v];
-            const float *weight = &weights.x;
+    int end = sn_block_end(g, d->free_count), warps = sn_warps(g);
+    for (int first = sn_block_begin(g, d->free_count) + g->thread / SN_WARP; first < end;
+         first += SN_VERTICES_AHEAD * warps)
+        SN_EACH(i) {
+            if (!s[i].in) continue;
+            int lane = SN_LANE(i);
+            float beta = s[i].beta;
+            sn_float4 z[SN_VERTICES_AHEAD], p[SN_VERTICES_AHEAD];
             SN_UNROLL
-            for (int j = 0; j < 4; j++) {
-                int k = c->slot_cluster[c->slot[4 * (size_t)v + (size_t)j]];
-                sn_float4 m = sn_get3f(w->coarse, k, lane);
-                float by = weight[j] * c->scale[k];
-                z.x += by * m.x, z.y += by * m.y, z.z += by * m.z;
+            for (int n = 0; n < SN_VERTICES_AHEAD; n++) {
+                int v = first + n * warps < end ? first + n * warps : first;
+                z[n] = sn_batch_moved(&d->coarse, w, v, lane);
+                p[n] = beta != 0 ? sn_get3f(w->p, v, lane) : sn_float4_make(0, 0, 0);
+            }
+            SN_UNROLL
+            for (int n = 0; n < SN_VERTICES_AHEAD; n++) {
+                int v = first + n * warps;
+                if (v >= end) continue;
+                z[n].x += beta * p[n].x, z[n].y += beta * p[n].y, z[n].z += beta * p[n].z;
+                if (sn_is_frozen(s[i].asked, v)) z[n] = sn_float4_make(0, 0, 0);
+                sn_set3f(w->p, v, lane, z[n]);
             }
         }
-        if (s[i].beta != 0) {
-            sn_float4 p = sn_get3f(w->p, v, lane);
-            float beta = s[i].beta;
-            z.x += beta * p.x, z.y += beta * p.y, z.z += beta * p.z;
-        }
-        if (sn_is_frozen(s[i].asked, v)) z = sn_float4_make(0, 0, 0);
-        sn_set3f(w->p, v, lane, z);
-    }
 }
 
 SN_FN sn_float4 sn_batch_tets(const sn_spring_device *d, const sn_batch_work *w, int v, int lane,

@@ -36,7 +36,8 @@ SN_FN size_t sn_dissection_stride(int rows) {
 }
 
 /* The list of an upward task: the unknowns, then the ends of the lists of entries of u that they
- * take from the children, then those entries. Of a downward task: places of the boundary in the
+ * take from the children, then those entries; then ends and entries of its boundary rows, likewise.
+ * Of a downward task: places of the boundary in the
  * tree. */
 typedef struct sn_dissection_device {
     int count, levels;
@@ -117,17 +118,18 @@ enum { SN_EARLY = 8 };
 
 /* What the thread's row starts from: up, minus what the children pass on to a boundary row; down,
  * minus y. */
-SN_FN sn_float4 sn_row_begin(const sn_dissection_device *d, const sn_dissection_work *w,
-                             const sn_dissection_task *t, bool up, int r) {
+SN_FN sn_float4 sn_row_begin(const sn_dissection_work *w, const sn_dissection_task *t, bool up,
+                             const int *list, int r) {
     if (!up) {
         sn_float4 y = w->y[t->first + r];
         return sn_float4_make(-y.x, -y.y, -y.z);
     }
     sn_float4 sum = {0, 0, 0, 0};
     if (r < t->own) return sum;
-    int at = t->boundary_first + r - t->own, end = d->boundary_start[at + 1];
-    for (int k = d->boundary_start[at]; k < end; k++)
-        sum = sn_float4_sub(sum, w->u[d->boundary_from[k]]);
+    int before = t->row > t->own ? t->row : t->own, at = r - before;
+    const int *ends = list + 2 * t->own + (t->own > 0 ? list[2 * t->own - 1] : 0);
+    const int *from = ends + (t->last - before);
+    for (int k = at ? ends[at - 1] : 0; k < ends[at]; k++) sum = sn_float4_sub(sum, w->u[from[k]]);
     return sum;
 }
 
@@ -189,7 +191,7 @@ SN_FN void sn_dissection_rows(sn_grid *g, const sn_dissection_device *d,
         for (int k = 0; k < SN_EARLY; k++)
             early[k] = begin + k < end ? column[(size_t)k * stride] : 0;
         sn_float4 sum = {0, 0, 0, 0};
-        if (team == 0) sum = sn_row_begin(d, w, t, up, r);
+        if (team == 0) sum = sn_row_begin(w, t, up, b->lists + t->list, r);
         if (base == t->row) {
             sn_dissection_gather(g, w, t, up, b->lists + t->list, right, b->vector);
             sn_sync_block();

@@ -150,23 +150,27 @@ SN_FN sn_double4 sn_rotation_shift(const sn_rotation_work *w, int v, bool first)
 }
 
 SN_PHASE_FN void sn_rotation_keep(sn_grid *g, const sn_rotation_device *d,
-                                  const sn_rotation_work *w, bool first) {
+                                  const sn_rotation_work *w) {
     for (int v = sn_first(g); v < d->vertex_count; v += sn_stride(g))
-        w->shift[v] = sn_rotation_shift(w, v, first);
+        w->shift[v] = sn_rotation_shift(w, v, false);
 }
 
+/* What is left to solve for. `first`: keeps the shift, too. */
 SN_PHASE_FN void sn_rotation_residual(sn_grid *g, const sn_rotation_device *d,
-                                      const sn_rotation_work *w) {
+                                      const sn_rotation_work *w, bool first) {
     int lane = g->thread % SN_LANES, rows = sn_stride(g) / SN_LANES;
     for (int base = 0; base < d->vertex_count; base += rows) {
         int v = base + sn_first(g) / SN_LANES;
         sn_double4 sum = {0, 0, 0, 0};
         if (v < d->vertex_count)
-            for (int k = d->row_start[v] + lane; k < d->row_start[v + 1]; k += SN_LANES)
-                sum = sn_double4_add(sum,
-                                     sn_double4_scale(d->row_value[k], w->shift[d->row_column[k]]));
+            for (int k = d->row_start[v] + lane; k < d->row_start[v + 1]; k += SN_LANES) {
+                int u = d->row_column[k];
+                sn_double4 shift = first ? sn_rotation_shift(w, u, true) : w->shift[u];
+                sum = sn_double4_add(sum, sn_double4_scale(d->row_value[k], shift));
+            }
         sum.x = sn_lane_sum_d(sum.x), sum.y = sn_lane_sum_d(sum.y), sum.z = sn_lane_sum_d(sum.z);
         if (v >= d->vertex_count || lane != 0) continue;
+        if (first) w->shift[v] = sn_rotation_shift(w, v, true);
         sum = sn_double4_sub(w->right[v], sum);
         w->right32[v] = sn_float4_make((float)sum.x, (float)sum.y, (float)sum.z);
     }
@@ -280,8 +284,8 @@ SN_FN void sn_rotation_rebuild(sn_grid *g, const sn_rotation_device *d, const sn
     SN_PHASE(g, (sn_dissection_load(g, &d->solve), sn_rotation_right(g, d, w)));
     sn_dissection_solve(g, &d->solve, &w->solve, w->right32, w->answer);
     for (int k = 0; k < refinements; k++) {
-        SN_PHASE(g, sn_rotation_keep(g, d, w, k == 0));
-        SN_PHASE(g, sn_rotation_residual(g, d, w));
+        if (k > 0) SN_PHASE(g, sn_rotation_keep(g, d, w));
+        SN_PHASE(g, sn_rotation_residual(g, d, w, k == 0));
         sn_dissection_solve(g, &d->solve, &w->solve, w->right32, w->answer);
     }
     SN_PHASE(g, sn_rotation_chunks(g, d, w, refinements == 0));

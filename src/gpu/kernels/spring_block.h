@@ -12,6 +12,8 @@ typedef struct __attribute__((aligned(16))) sn_block_bounds {
     int first_slot, slots;
     int first_row, rows; /* of the coarse inverse */
     int item_base, row_base;
+    int first_middle, middles; /* slots of the middle level */
+    int first_halo, halo;
 } sn_block_bounds;
 
 /* Vertices, entries of rows and items are counted from the block's first. */
@@ -20,6 +22,8 @@ typedef struct sn_block_part {
     int first_slot, slots;
     int first_row, rows;
     int item_base, row_base;
+    int first_middle, middles;
+    int first_halo, halo;
 
     float *right;          /* columns per side: D W^T r; see sn_coarse_place_of */
     const float *scale;    /* columns: D */
@@ -38,9 +42,18 @@ typedef struct sn_block_part {
     const sn_float4 *weight;
     const uint16_t *slot;
     const sn_item *item;
-    const int *row; /* per vertex, less row_base */
-    sn_float4 *table;
+    const int *row;   /* per vertex, less row_base */
+    sn_float4 *table; /* has_table: per row entry sqrt(k - c) n, c; */
+    sn_half4 *rough;  /* otherwise in half precision */
     const int *other;
+    sn_float4 *tile;      /* has_tile: p of the block, then of the halo; between the phases' use of
+                             it room for what the clusters add up */
+    const uint16_t *near; /* has_halo: places in the tile */
+    sn_float4 *middle;    /* per slot of the middle level: W^T r, inverse of the diagonal */
+    const int *middle_start; /* per slot, into middle_item */
+    const sn_item *middle_item;
+    const sn_float4 *middle_weight;
+    const uint16_t *middle_slot;
 } sn_block_part;
 
 /* Hands out shared memory in pieces of 16 bytes; without a base it only counts. */
@@ -56,15 +69,22 @@ SN_FN char *sn_room_take(sn_room_cursor *c, size_t bytes) {
 }
 
 /* Bytes of shared memory that the parts named in `room` take. Where they are: sn_block_part_at. */
-SN_FN size_t sn_room_size(const sn_coarse_device *c, const sn_block_room *m) {
+SN_FN size_t sn_room_size(const sn_spring_device *d) {
+    const sn_coarse_device *c = &d->coarse;
+    const sn_block_room *m = &d->room;
     size_t n = (size_t)m->most_vertices, slots = (size_t)c->most_slots;
     size_t size = SN_GRID_SHARED + sizeof(sn_block_bounds) +
                   4 * (size_t)((c->sides + 1) * c->columns) + (16 + 36 + 32 + 4 + 4) * slots +
                   7 * 16;
+    if (d->middle.clusters > 0) size += (16 + 4) * (size_t)d->middle.most_slots + 2 * 16;
     if (m->has_lists) size += 4 * (size_t)c->clusters + 2 * (size_t)c->slots + 3 * 16;
     if (m->has_rows) size += 2 * (size_t)m->rows * (size_t)c->columns;
+    if (m->has_tile || m->has_vectors) size += 16 * n + 16;
+    if (m->has_halo) size += 16 * (size_t)m->most_halo;
     if (m->has_vectors)
-        size += (5 * 16 + 32 + 16 + 8 + 4) * n + 8 * (size_t)m->most_items + 10 * 16;
+        size += (3 * 16 + 32 + 16 + 8 + 4) * n + 8 * (size_t)m->most_items + 10 * 16;
+    if (m->has_vectors && m->has_places) size += 16 * n;
+    if (m->has_vectors && d->middle.clusters > 0) size += (16 + 8) * n + 2 * 16;
     if (m->has_table) size += 20 * (size_t)m->most_entries + 2 * 16;
     return size;
 }
@@ -81,6 +101,8 @@ SN_FN sn_block_part sn_block_part_at(const sn_grid *g, const sn_spring_device *d
     b.first_slot = bounds->first_slot, b.slots = bounds->slots;
     b.first_row = bounds->first_row, b.rows = bounds->rows;
     b.item_base = bounds->item_base, b.row_base = bounds->row_base;
+    b.first_middle = bounds->first_middle, b.middles = bounds->middles;
+    b.first_halo = bounds->first_halo, b.halo = bounds->halo;
     b.right = (float *)sn_room_take(&at, 4 * (size_t)(c->sides * c->columns));
     b.scale = (const float *)sn_room_take(&at, 4 * (size_t)c->columns);
     b.center = (sn_float4 *)sn_room_take(&at, 16 * slots);
@@ -89,6 +111,16 @@ SN_FN sn_block_part sn_block_part_at(const sn_grid *g, const sn_spring_device *d
     b.item_start = (const int *)sn_room_take(&at, 4 * (slots + 1));
     b.cluster = (const int *)sn_room_take(&at, 4 * slots);
 
+    b.middle = NULL, b.middle_start = NULL, b.middle_item = NULL, b.middle_slot = NULL;
+    b.middle_weight = NULL;
+    size_t first = (size_t)b.first;
+    if (d->middle.clusters > 0) {
+        size_t middles = (size_t)d->middle.most_slots;
+        b.middle = (sn_float4 *)sn_room_take(&at, 16 * middles);
+        b.middle_start = (const int *)sn_room_take(&at, 4 * (middles + 1));
+        b.middle_item = d->middle.item;
+        b.middle_weight = d->middle.weight + first, b.middle_slot = d->middle.slot + 4 * first;
+    }
     b.cluster_start = c->cluster_start, b.near_slot = NULL, b.far_slot = c->cluster_slot;
     if (m->has_lists) {
         b.cluster_start = (const int *)sn_room_take(&at, 4 * (size_t)(c->clusters + 1));
@@ -98,26 +130,35 @@ SN_FN sn_block_part sn_block_part_at(const sn_grid *g, const sn_spring_device *d
     if (m->has_rows)
         b.inverse = (const sn_half8 *)sn_room_take(&at, 2 * (size_t)m->rows * (size_t)c->columns);
 
-    size_t first = (size_t)b.first;
     b.r = w->r + first, b.q = w->q + first, b.step = w->step + first;
     b.p = w->p + first, b.x = w->near_x + first;
     b.diagonal = w->diagonal + 8 * first;
     b.weight = c->weight + first, b.slot = c->slot + 4 * first;
     b.item = c->item + b.item_base;
     b.row = d->row_start + first;
+    b.tile = NULL;
+    if (m->has_tile)
+        b.tile =
+            (sn_float4 *)sn_room_take(&at, 16 * (n + (size_t)(m->has_halo ? m->most_halo : 0)));
     if (m->has_vectors) {
+        b.p = m->has_tile ? b.tile : (sn_float4 *)sn_room_take(&at, 16 * n);
         b.r = (sn_float4 *)sn_room_take(&at, 16 * n);
         b.q = (sn_float4 *)sn_room_take(&at, 16 * n);
         b.step = (sn_float4 *)sn_room_take(&at, 16 * n);
-        b.p = (sn_float4 *)sn_room_take(&at, 16 * n);
-        b.x = (sn_float4 *)sn_room_take(&at, 16 * n);
+        if (m->has_places) b.x = (sn_float4 *)sn_room_take(&at, 16 * n);
         b.diagonal = (float *)sn_room_take(&at, 32 * n);
         b.weight = (const sn_float4 *)sn_room_take(&at, 16 * n);
         b.slot = (const uint16_t *)sn_room_take(&at, 8 * n);
         b.item = (const sn_item *)sn_room_take(&at, 8 * (size_t)m->most_items);
         b.row = (const int *)sn_room_take(&at, 4 * (n + 1));
+        if (d->middle.clusters > 0) {
+            b.middle_weight = (const sn_float4 *)sn_room_take(&at, 16 * n);
+            b.middle_slot = (const uint16_t *)sn_room_take(&at, 8 * n);
+        }
     }
-    b.table = w->table + b.row_base, b.other = d->row_other + b.row_base;
+    b.table = NULL, b.rough = w->rough ? w->rough + b.row_base : NULL;
+    b.other = d->row_other + b.row_base;
+    b.near = m->has_halo ? d->halo.near + b.row_base : NULL;
     if (m->has_table) {
         b.table = (sn_float4 *)sn_room_take(&at, 16 * (size_t)m->most_entries);
         b.other = (const int *)sn_room_take(&at, 4 * (size_t)m->most_entries);
@@ -148,6 +189,15 @@ SN_PHASE_FN void sn_block_part_load(sn_grid *g, const sn_spring_device *d,
         to->slots = c->slot_start[g->block + 1] - to->first_slot;
         to->first_row = row, to->rows = c->modes - row < m->rows ? c->modes - row : m->rows;
         to->item_base = c->item_start[to->first_slot], to->row_base = d->row_start[to->first];
+        to->first_middle = to->middles = to->first_halo = to->halo = 0;
+        if (d->middle.clusters > 0) {
+            to->first_middle = d->middle.slot_start[g->block];
+            to->middles = d->middle.slot_start[g->block + 1] - to->first_middle;
+        }
+        if (m->has_halo) {
+            to->first_halo = d->halo.start[g->block];
+            to->halo = d->halo.start[g->block + 1] - to->first_halo;
+        }
     }
     sn_sync_block();
     sn_block_part b = sn_block_part_at(g, d, w);
@@ -165,6 +215,17 @@ SN_PHASE_FN void sn_block_part_load(sn_grid *g, const sn_spring_device *d,
         SN_COPY((sn_item *)b.item, c->item + b.item_base,
                 c->item_start[b.first_slot + b.slots] - b.item_base);
         SN_COPY((int *)b.row, d->row_start + b.first, b.count + 1);
+        if (d->middle.clusters > 0) {
+            SN_COPY((sn_float4 *)b.middle_weight, d->middle.weight + b.first, b.count);
+            SN_COPY((uint16_t *)b.middle_slot, d->middle.slot + 4 * (size_t)b.first, 4 * b.count);
+        }
+    }
+    if (d->middle.clusters > 0) {
+        SN_COPY((int *)b.middle_start, d->middle.item_start + b.first_middle, b.middles + 1);
+        for (int s = g->thread; s < b.middles; s += g->threads) {
+            sn_float4 empty = {0, 0, 0, d->middle.about[b.first_middle + s].inverse};
+            b.middle[s] = empty;
+        }
     }
     if (m->has_table)
         SN_COPY((int *)b.other, d->row_other + b.row_base,

@@ -128,12 +128,43 @@ typedef struct sn_coarse_device {
     int slots, most_slots;    /* of all blocks, of one block */
 } sn_coarse_device;
 
+/* The middle level of large networks: more clusters than a dense inverse has room for, so that only
+ * the diagonal of their matrix counts. Every block keeps the sums of the clusters that its vertices
+ * belong to, and needs of other blocks only what their vertices add: the slots of a cluster are
+ * peers. */
+typedef struct __attribute__((aligned(16))) sn_middle_slot {
+    int first_peer, last_peer; /* slots of the same cluster: peer[first_peer .. last_peer - 1] */
+    float inverse;             /* of the diagonal */
+    int counts;                /* the first of the cluster's slots: it stands for it in sums */
+} sn_middle_slot;
+typedef struct sn_middle_device {
+    int clusters;            /* 0: there is no such level */
+    const sn_float4 *weight; /* as in sn_coarse_device */
+    const uint16_t *slot;
+    const int *slot_start, *item_start;
+    const sn_item *item;
+    const sn_middle_slot *about; /* per slot */
+    const int *peer;
+    int slots, most_slots;
+} sn_middle_device;
+
+/* What the rows of a block refer to, where its table does not fit into shared memory: its own
+ * vertices by number, then those of other blocks, which are listed. */
+typedef struct sn_halo_device {
+    const uint16_t *near; /* per row entry */
+    const int *start;     /* blocks + 1 */
+    const int *vertex;
+} sn_halo_device;
+
 /* How much of its part of the problem a block keeps in shared memory. Parts that do not fit stay in
  * device memory. */
 typedef struct sn_block_room {
-    int most_vertices, most_entries, most_items;     /* of one block */
+    int most_vertices, most_entries, most_items, most_halo; /* of one block */
     int rows;                                        /* of the coarse inverse, of one block */
     int has_lists, has_rows, has_vectors, has_table; /* clusters' slots; coarse rows; ... */
+    int has_tile;   /* directions of its vertices apart from the vectors, */
+    int has_halo;   /* and of all others that its rows refer to */
+    int has_places; /* positions with the vectors: tets and rigid clusters need them */
 } sn_block_room;
 
 typedef struct sn_spring_device {
@@ -151,7 +182,7 @@ typedef struct sn_spring_device {
     const int *row_other, *row_spring;
     const double *row_stiffness;
     const float *row_altitude; /* what the altitudes add to the stiffness between both ends */
-    float table_scale;         /* batches: brings entries of the Hessian to at most about 1 */
+    float table_scale;         /* brings entries in half precision to at most about 1 */
 
     const int *corner_start; /* free_count + 1: corners of tets */
     const sn_int4 *corner;   /* the other three vertices, the network's tet */
@@ -172,6 +203,8 @@ typedef struct sn_spring_device {
 
     const sn_double4 *neutral; /* per free vertex */
     sn_coarse_device coarse;
+    sn_middle_device middle;
+    sn_halo_device halo;
     sn_block_room room;
 
     int tet_count, surface_count; /* for the report: all tets and triangles of the network */
@@ -220,18 +253,20 @@ typedef struct sn_spring_work {
     sn_double4 *x[2];                 /* per vertex */
     sn_double4 *gradient[2];          /* per free vertex */
 
-    sn_float4 *table;  /* per row entry: sqrt(k - c) n, c */
+    sn_half4 *rough;   /* per row entry: a (sqrt(k - c) n, a c), a = table_scale; only where the
+                          table has no room in shared memory */
     float *curvature;  /* per corner of a tet */
     float *diagonal;   /* 8 per free vertex: inverse blocks */
     sn_float4 *near_x; /* positions in single */
     sn_float4 *p;      /* per vertex; 0 where it is held */
     sn_float4 *r, *q, *step;
 
-    sn_float4 *slot_force; /* 2 per slot: force, torque */
-    double *slot_sum;      /* 12 per slot */
-    sn_float4 *center;     /* per cluster */
-    float *rotation;       /* 9 per cluster */
-    float *coarse;         /* modes */
+    sn_float4 *slot_force;   /* 2 per slot: force, torque */
+    sn_float4 *middle_force; /* per slot of the middle level */
+    double *slot_sum;        /* 12 per slot */
+    sn_float4 *center;       /* per cluster */
+    float *rotation;         /* 9 per cluster */
+    float *coarse;           /* modes */
 
     sn_rotation_work blender;
     sn_group_memory group;

@@ -5,6 +5,9 @@
 #include "gpu/kernels/spring_block.h"
 #include "gpu/kernels/spring_elements.h"
 
+/* Entries of a row that a thread has under way at a time. */
+enum { SN_ENTRIES_AT_ONCE = 2 };
+
 /* Rest lengths, volumes and altitudes. Sums: rest lengths at the floor. */
 SN_PHASE_FN void sn_spring_lengths(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
                                    const double *activations) {
@@ -42,13 +45,27 @@ SN_PHASE_FN void sn_spring_guides(sn_grid *g, const sn_spring_device *d, const s
         sn_double4 at = {0, 0, 0, 0};
         if (v < end) {
             at = w->blend[v];
-            for (int e = d->row_start[v] + lane; e < d->row_start[v + 1]; e += SN_LANES) {
-                sn_double4 b = sn_double4_sub(at, w->blend[d->row_other[e]]);
-                double r = w->rest[d->row_spring[e]], ratio = sn_heading_ratio(d->guide, b, &r);
-                sn_double4 heading = sn_double4_scale(ratio, b);
-                heading.w = sn_heading_weight(d->guide, ratio);
-                w->heading[e] = heading, w->row_rest[e] = r;
-                scale += d->row_stiffness[e] * r;
+            int last = d->row_start[v + 1];
+            for (int e = d->row_start[v] + lane; e < last; e += SN_ENTRIES_AT_ONCE * SN_LANES) {
+                sn_double4 far[SN_ENTRIES_AT_ONCE];
+                double rest[SN_ENTRIES_AT_ONCE], stiffness[SN_ENTRIES_AT_ONCE];
+                SN_UNROLL
+                for (int k = 0; k < SN_ENTRIES_AT_ONCE; k++) {
+                    int n = e + k * SN_LANES < last ? e + k * SN_LANES : e;
+                    far[k] = w->blend[d->row_other[n]];
+                    rest[k] = w->rest[d->row_spring[n]], stiffness[k] = d->row_stiffness[n];
+                }
+                SN_UNROLL
+                for (int k = 0; k < SN_ENTRIES_AT_ONCE; k++) {
+                    int n = e + k * SN_LANES;
+                    if (n >= last) continue;
+                    sn_double4 b = sn_double4_sub(at, far[k]);
+                    double ratio = sn_heading_ratio(d->guide, b, &rest[k]);
+                    sn_double4 heading = sn_double4_scale(ratio, b);
+                    heading.w = sn_heading_weight(d->guide, ratio);
+                    w->heading[n] = heading, w->row_rest[n] = rest[k];
+                    scale += stiffness[k] * rest[k];
+                }
             }
         }
         scale = sn_lane_sum_d(scale);
@@ -95,12 +112,26 @@ SN_PHASE_FN void sn_spring_gradient(sn_grid *g, const sn_spring_device *d, const
         double energy = 0;
         if (v < end) {
             here = x[v];
-            for (int e = d->row_start[v] + lane; e < d->row_start[v + 1]; e += SN_LANES) {
-                sn_double4 s = sn_double4_sub(here, x[d->row_other[e]]);
-                /* seen from both ends, unless the other one is held */
-                energy += (d->row_other[e] < d->free_count ? 0.25 : 0.5) *
-                          sn_spring_force(s, sn_spring_measure(s, w->row_rest[e]), w->heading[e],
-                                          d->row_stiffness[e], w->row_rest[e], &f);
+            int last = d->row_start[v + 1];
+            for (int e = d->row_start[v] + lane; e < last; e += SN_ENTRIES_AT_ONCE * SN_LANES) {
+                sn_double4 far[SN_ENTRIES_AT_ONCE], heading[SN_ENTRIES_AT_ONCE];
+                double rest[SN_ENTRIES_AT_ONCE], stiffness[SN_ENTRIES_AT_ONCE];
+                int other[SN_ENTRIES_AT_ONCE];
+                SN_UNROLL
+                for (int k = 0; k < SN_ENTRIES_AT_ONCE; k++) {
+                    int n = e + k * SN_LANES < last ? e + k * SN_LANES : e;
+                    other[k] = d->row_other[n], far[k] = x[other[k]], heading[k] = w->heading[n];
+                    rest[k] = w->row_rest[n], stiffness[k] = d->row_stiffness[n];
+                }
+                SN_UNROLL
+                for (int k = 0; k < SN_ENTRIES_AT_ONCE; k++) {
+                    if (e + k * SN_LANES >= last) continue;
+                    sn_double4 s = sn_double4_sub(here, far[k]);
+                    /* seen from both ends, unless the other one is held */
+                    energy += (other[k] < d->free_count ? 0.25 : 0.5) *
+                              sn_spring_force(s, sn_spring_measure(s, rest[k]), heading[k],
+                                              stiffness[k], rest[k], &f);
+                }
             }
             for (int e = d->corner_start[v] + lane; e < d->corner_start[v + 1]; e += SN_LANES) {
                 sn_int4 c = d->corner[e];
@@ -141,6 +172,7 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
     int lane = g->thread % SN_LANES, rows = g->threads / SN_LANES;
     sn_block_part block = sn_block_part_at(g, d, w);
     int begin = block.first, end = begin + block.count;
+    float fine = d->table_scale;
     const sn_double4 *x = w->x[at];
     for (int base = begin; base < end; base += rows) {
         int v = base + g->thread / SN_LANES;
@@ -148,13 +180,33 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
         sn_double4 here = {0, 0, 0, 0};
         if (v < end) {
             here = x[v];
-            for (int e = d->row_start[v] + lane; e < d->row_start[v + 1]; e += SN_LANES) {
-                sn_double4 s = sn_double4_sub(here, x[d->row_other[e]]);
-                sn_float4 t = sn_spring_hessian(s, sn_spring_measure(s, w->row_rest[e]),
-                                                w->heading[e].w, d->row_stiffness[e],
-                                                w->row_rest[e], negative, d->row_altitude[e]);
-                block.table[e - block.row_base] = t;
-                sn_add_spring_block(t, b);
+            int last = d->row_start[v + 1];
+            for (int e = d->row_start[v] + lane; e < last; e += SN_ENTRIES_AT_ONCE * SN_LANES) {
+                sn_double4 far[SN_ENTRIES_AT_ONCE];
+                double rest[SN_ENTRIES_AT_ONCE], stiffness[SN_ENTRIES_AT_ONCE];
+                double weight[SN_ENTRIES_AT_ONCE];
+                float altitude[SN_ENTRIES_AT_ONCE];
+                SN_UNROLL
+                for (int k = 0; k < SN_ENTRIES_AT_ONCE; k++) {
+                    int n = e + k * SN_LANES < last ? e + k * SN_LANES : e;
+                    far[k] = x[d->row_other[n]], weight[k] = w->heading[n].w;
+                    rest[k] = w->row_rest[n], stiffness[k] = d->row_stiffness[n];
+                    altitude[k] = d->row_altitude[n];
+                }
+                SN_UNROLL
+                for (int k = 0; k < SN_ENTRIES_AT_ONCE; k++) {
+                    int n = e + k * SN_LANES;
+                    if (n >= last) continue;
+                    sn_double4 s = sn_double4_sub(here, far[k]);
+                    sn_float4 t = sn_spring_hessian(s, sn_spring_measure(s, rest[k]), weight[k],
+                                                    stiffness[k], rest[k], negative, altitude[k]);
+                    sn_float4 small = {fine * t.x, fine * t.y, fine * t.z, fine * fine * t.w};
+                    if (block.table)
+                        block.table[n - block.row_base] = t;
+                    else
+                        block.rough[n - block.row_base] = sn_half4_of(small);
+                    sn_add_spring_block(t, b);
+                }
             }
             for (int e = d->corner_start[v] + lane; e < d->corner_start[v + 1]; e += SN_LANES) {
                 sn_int4 c = d->corner[e];
@@ -185,40 +237,94 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
 }
 
 /* Loads that a thread has under way at a time. */
-enum { SN_AT_ONCE = 8 };
+enum { SN_AT_ONCE = 8, SN_ROUGH_AT_ONCE = 16 / SN_ROUGH_LANES < 8 ? 16 / SN_ROUGH_LANES : 8 };
+
+/* The springs of a vertex with the direction `here`, entries e, e + lanes ... before `last`. */
+SN_FN sn_float4 sn_row_product(const sn_spring_work *w, const sn_block_part *b, sn_float4 here,
+                               int e, int last, int lanes) {
+    sn_float4 y = {0, 0, 0, 0};
+    for (; e < last; e += SN_AT_ONCE * lanes) {
+        sn_float4 far[SN_AT_ONCE];
+        SN_UNROLL
+        for (int i = 0; i < SN_AT_ONCE; i++)
+            far[i] = e + i * lanes < last ? w->p[b->other[e + i * lanes]] : here;
+        SN_UNROLL
+        for (int i = 0; i < SN_AT_ONCE; i++) {
+            if (e + i * lanes >= last) continue;
+            sn_float4 t = b->table[e + i * lanes], s = sn_float4_sub(here, far[i]);
+            float u = sn_float4_dot(t, s);
+            y.x += u * t.x + t.w * s.x, y.y += u * t.y + t.w * s.y;
+            y.z += u * t.z + t.w * s.z;
+        }
+    }
+    return y;
+}
+
+/* Likewise with the table in half precision, from device memory; `by`: 1 / table_scale^2. */
+SN_FN sn_float4 sn_rough_row_product(const sn_spring_work *w, const sn_block_part *b,
+                                     sn_float4 here, int e, int last, int lanes, float by) {
+    sn_float4 y = {0, 0, 0, 0};
+    for (; e < last; e += SN_ROUGH_AT_ONCE * lanes) {
+        sn_float4 far[SN_ROUGH_AT_ONCE];
+        sn_half4 rough[SN_ROUGH_AT_ONCE];
+        SN_UNROLL
+        for (int i = 0; i < SN_ROUGH_AT_ONCE; i++) {
+            int n = e + i * lanes < last ? e + i * lanes : e;
+            rough[i] = b->rough[n];
+            if (b->near) {
+                far[i] = b->tile[b->near[n]];
+            } else {
+                int other = b->other[n], own = other - b->first;
+                bool near = b->tile && own >= 0 && own < b->count;
+                far[i] = near ? b->tile[own] : w->p[other];
+            }
+        }
+        SN_UNROLL
+        for (int i = 0; i < SN_ROUGH_AT_ONCE; i++) {
+            if (e + i * lanes >= last) continue;
+            sn_float4 t = sn_half4_value(rough[i]), s = sn_float4_sub(here, far[i]);
+            float u = sn_float4_dot(t, s);
+            y.x += u * t.x + t.w * s.x, y.y += u * t.y + t.w * s.y;
+            y.z += u * t.z + t.w * s.z;
+        }
+    }
+    return sn_float4_make(by * y.x, by * y.y, by * y.z);
+}
+
+/* Before a product: directions of other blocks' vertices. */
+SN_FN void sn_halo_load(const sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
+                        const sn_block_part *b) {
+    for (int k = g->thread; k < b->halo; k += g->threads)
+        b->tile[b->count + k] = w->p[d->halo.vertex[b->first_halo + k]];
+    sn_sync_block();
+}
 
 /* q = H p on the block's vertices; returns the thread's share of p . q. `lanes` threads have a
  * vertex. */
 SN_FN double sn_spring_product(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
                                const sn_spring_asked *a, const sn_block_part *b, int lanes) {
     int lane = g->thread % lanes, rows = g->threads / lanes;
+    float by = 1 / (d->table_scale * d->table_scale);
     double product = 0;
+    const sn_float4 *p = b->tile ? b->tile : b->p;
+    int next = g->thread / lanes, begin = 0, end = 0; /* the row after this one is on its way */
+    if (next < b->count) begin = b->row[next] - b->row_base, end = b->row[next + 1] - b->row_base;
     for (int base = 0; base < b->count; base += rows) {
         int own = base + g->thread / lanes, v = b->first + own;
         sn_float4 here = {0, 0, 0, 0}, y = {0, 0, 0, 0};
         if (own < b->count) {
-            here = b->p[own];
-            int last = b->row[own + 1] - b->row_base;
-            for (int e = b->row[own] - b->row_base + lane; e < last; e += SN_AT_ONCE * lanes) {
-                sn_float4 far[SN_AT_ONCE];
-                SN_UNROLL
-                for (int i = 0; i < SN_AT_ONCE; i++)
-                    far[i] = e + i * lanes < last ? w->p[b->other[e + i * lanes]] : here;
-                SN_UNROLL
-                for (int i = 0; i < SN_AT_ONCE; i++) {
-                    if (e + i * lanes >= last) continue;
-                    sn_float4 t = b->table[e + i * lanes], s = sn_float4_sub(here, far[i]);
-                    float u = sn_float4_dot(t, s);
-                    y.x += u * t.x + t.w * s.x, y.y += u * t.y + t.w * s.y;
-                    y.z += u * t.z + t.w * s.z;
-                }
-            }
+            here = p[own];
+            int e = begin + lane, last = end;
+            next = own + rows < b->count ? own + rows : own;
+            begin = b->row[next] - b->row_base, end = b->row[next + 1] - b->row_base;
+            y = b->table ? sn_row_product(w, b, here, e, last, lanes)
+                         : sn_rough_row_product(w, b, here, e, last, lanes, by);
             sn_float4 x = b->x[own];
             last = d->corner_count ? d->corner_start[v + 1] : 0;
 #ifdef __CUDACC__
 #pragma unroll 2
 #endif
-            for (int e = d->corner_count ? d->corner_start[v] + lane : 0; e < last; e += lanes) {
+            for (e = d->corner_count ? d->corner_start[v] + lane : 0; e < last; e += lanes) {
                 sn_int4 c = d->corner[e];
                 sn_float4 t = sn_tet_product(
                     sn_float4_sub(w->near_x[c.x], x), sn_float4_sub(w->near_x[c.y], x),

@@ -4,11 +4,12 @@
  * clusters, with the dense inverse of their matrix. Springs with directions resist in all
  * directions of space, so the clusters translate, and the matrix is that of a Laplacian. Springs
  * without directions leave rotations free, so the clusters move rigidly, with the matrix at the
- * neutral rotated with the clusters. A step is
+ * neutral rotated with the clusters. Large networks have a middle level, too: more clusters that
+ * translate, of whose matrix only the diagonal counts. A step is
  *
  *   product    q = H p, and its forces and torques on the clusters
- *   correct    r -= alpha q; diagonal blocks; the block's rows of the coarse inverse
- *   direct     p = z + motions of the clusters + beta p
+ *   correct    r -= alpha q; diagonal blocks; the middle level; the block's rows of the coarse
+ * inverse direct     p = z + motions of the clusters + beta p
  *
  * with a barrier after each. The coarse right-hand side follows r without another pass over the
  * vertices: W^T r changes by -alpha W^T q. Every block keeps a copy of it.
@@ -99,11 +100,48 @@ SN_PHASE_FN void sn_coarse_place(sn_grid *g, const sn_spring_device *d, const sn
     }
 }
 
-/* Forces of f on the block's slots; rigid: and torques, in the frames of the clusters at the
- * neutral.
+/* Sum of weight f over items `begin`, begin + lanes ... before `end`; `at_once`, at most
+ * SN_MOST_AT_ONCE: loads under way at a time. */
+enum { SN_MOST_AT_ONCE = 8 };
+SN_FN sn_float4 sn_items_sum(const sn_item *item, int begin, int end, int lanes, int at_once,
+                             const sn_float4 *f) {
+    sn_float4 sum = {0, 0, 0, 0};
+    for (int i = begin; i < end; i += at_once * lanes) {
+        sn_float4 u[SN_MOST_AT_ONCE];
+        float weight[SN_MOST_AT_ONCE];
+        SN_UNROLL
+        for (int k = 0; k < at_once; k++) {
+            sn_item one = item[i + k * lanes < end ? i + k * lanes : i];
+            u[k] = f[one.vertex], weight[k] = i + k * lanes < end ? one.weight : 0;
+        }
+        SN_UNROLL
+        for (int k = 0; k < at_once; k++)
+            sum.x += weight[k] * u[k].x, sum.y += weight[k] * u[k].y, sum.z += weight[k] * u[k].z;
+    }
+    return sum;
+}
+
+/* Forces of f on the block's slots of clusters that translate. */
+SN_FN void sn_coarse_gather(const sn_grid *g, const sn_spring_work *w, const sn_block_part *b,
+                            const sn_float4 *f) {
+    int lane = g->thread % SN_TEAM, teams = g->threads / SN_TEAM;
+    bool many = 4 * b->count > 4 * SN_TEAM * b->slots; /* items of a slot */
+    for (int base = 0; base < b->slots; base += teams) {
+        int s = base + g->thread / SN_TEAM, begin = 0, end = 0;
+        if (s < b->slots)
+            begin = b->item_start[s] - b->item_base + lane,
+            end = b->item_start[s + 1] - b->item_base;
+        sn_float4 a = many ? sn_items_sum(b->item, begin, end, SN_TEAM, SN_MOST_AT_ONCE, f)
+                           : sn_items_sum(b->item, begin, end, SN_TEAM, 2, f);
+        a.x = sn_team_sum(a.x), a.y = sn_team_sum(a.y), a.z = sn_team_sum(a.z);
+        if (s < b->slots && lane == 0) w->slot_force[b->first_slot + s] = a;
+    }
+}
+
+/* Forces and torques of f on the block's slots of rigid clusters, in their frames at the neutral.
  */
 SN_FN void sn_coarse_restrict(const sn_grid *g, const sn_spring_work *w, const sn_block_part *b,
-                              bool rigid, const sn_float4 *f) {
+                              const sn_float4 *f) {
     int lane = g->thread % SN_TEAM, teams = g->threads / SN_TEAM;
     for (int base = 0; base < b->slots; base += teams) {
         int s = base + g->thread / SN_TEAM;
@@ -116,17 +154,12 @@ SN_FN void sn_coarse_restrict(const sn_grid *g, const sn_spring_work *w, const s
                 sn_float4 u = f[item.vertex];
                 u = sn_float4_make(item.weight * u.x, item.weight * u.y, item.weight * u.z);
                 a[0] += u.x, a[1] += u.y, a[2] += u.z;
-                if (!rigid) continue;
                 sn_float4 t = sn_float4_cross(sn_float4_sub(b->x[item.vertex], center), u);
                 a[3] += t.x, a[4] += t.y, a[5] += t.z;
             }
         }
-        for (int i = 0; i < (rigid ? 6 : 3); i++) a[i] = sn_team_sum(a[i]);
+        for (int i = 0; i < 6; i++) a[i] = sn_team_sum(a[i]);
         if (s >= b->slots || lane != 0) continue;
-        if (!rigid) {
-            w->slot_force[b->first_slot + s] = sn_float4_make(a[0], a[1], a[2]);
-            continue;
-        }
         const float *r = b->rotation + 9 * s;
         float force[3], torque[3];
         for (int i = 0; i < 3; i++) {
@@ -226,24 +259,94 @@ SN_FN void sn_coarse_move(const sn_grid *g, const sn_spring_work *w, const sn_bl
     }
 }
 
+/* ---- the middle level ---- */
+
+/* Forces of f on the block's slots. */
+SN_FN void sn_middle_gather(const sn_grid *g, const sn_spring_work *w, const sn_block_part *b,
+                            const sn_float4 *f) {
+    int lane = g->thread % SN_LANES, teams = g->threads / SN_LANES;
+    for (int base = 0; base < b->middles; base += teams) {
+        int s = base + g->thread / SN_LANES, begin = 0, end = 0;
+        if (s < b->middles) begin = b->middle_start[s] + lane, end = b->middle_start[s + 1];
+        sn_float4 a = sn_items_sum(b->middle_item, begin, end, SN_LANES, 4, f);
+        a.x = sn_lane_sum(a.x), a.y = sn_lane_sum(a.y), a.z = sn_lane_sum(a.z);
+        if (s < b->middles && lane == 0) w->middle_force[b->first_middle + s] = a;
+    }
+}
+
+/* The sums of the block's slots follow r -= alpha q, or become those of r at first. Returns the
+ * thread's share of the product of both sides. */
+SN_FN double sn_middle_follow(const sn_grid *g, const sn_middle_device *m, const sn_spring_work *w,
+                              const sn_block_part *b, float alpha, bool first) {
+    double product = 0;
+    for (int s = g->thread; s < b->middles; s += g->threads) {
+        sn_middle_slot about = m->about[b->first_middle + s];
+        sn_float4 sum = {0, 0, 0, 0}, right = b->middle[s];
+        for (int k = about.first_peer; k < about.last_peer; k++) {
+            sn_float4 f = w->middle_force[m->peer[k]];
+            sum.x += f.x, sum.y += f.y, sum.z += f.z;
+        }
+        if (first)
+            right.x = sum.x, right.y = sum.y, right.z = sum.z;
+        else
+            right.x -= alpha * sum.x, right.y -= alpha * sum.y, right.z -= alpha * sum.z;
+        b->middle[s] = right;
+        if (about.counts) product += (double)(about.inverse * sn_float4_dot(right, right));
+    }
+    return product;
+}
+
+/* z += the motions of the clusters of vertex v of the block. */
+SN_FN sn_float4 sn_middle_move(const sn_block_part *b, int v, sn_float4 z) {
+    sn_float4 weights = b->middle_weight[v];
+    const float *weight = &weights.x;
+    SN_UNROLL
+    for (int k = 0; k < 4; k++) {
+        sn_float4 m = b->middle[b->middle_slot[4 * (size_t)v + (size_t)k]];
+        float by = weight[k] * m.w;
+        z.x += by * m.x, z.y += by * m.y, z.z += by * m.z;
+    }
+    return z;
+}
+
 /* ---- conjugate gradients ---- */
+
+/* Forces of f on all clusters. */
+SN_FN void sn_clusters_gather(const sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
+                              const sn_block_part *b, const sn_float4 *f) {
+    if (b->tile && !d->room.has_vectors) { /* vertices have several clusters */
+        for (int v = g->thread; v < b->count; v += g->threads) b->tile[v] = f[v];
+        sn_sync_block();
+        f = b->tile;
+    }
+    if (d->coarse.rigid)
+        sn_coarse_restrict(g, w, b, f);
+    else
+        sn_coarse_gather(g, w, b, f);
+    if (d->middle.clusters > 0) sn_middle_gather(g, w, b, f);
+}
 
 /* Before the first step: the forces on the clusters. */
 SN_PHASE_FN void sn_cg_begin(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w) {
     sn_block_part b = sn_block_part_at(g, d, w);
-    sn_coarse_restrict(g, w, &b, d->coarse.rigid, b.r);
+    sn_clusters_gather(g, d, w, &b, b.r);
 }
 
 /* Sums: p . q. */
 SN_PHASE_FN void sn_cg_product(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
                                const sn_spring_asked *a) {
     sn_block_part b = sn_block_part_at(g, d, w);
+    double product;
+    if (d->room.has_halo) sn_halo_load(g, d, w, &b);
     /* few lanes: more vertices at a time; many: neighboring threads read neighboring numbers */
-    bool few = d->room.has_table && d->corner_count == 0;
-    double product = few ? sn_spring_product(g, d, w, a, &b, SN_FEW_LANES)
-                         : sn_spring_product(g, d, w, a, &b, SN_LANES);
+    if (d->corner_count > 0)
+        product = sn_spring_product(g, d, w, a, &b, SN_LANES);
+    else if (d->room.has_table)
+        product = sn_spring_product(g, d, w, a, &b, SN_FEW_LANES);
+    else
+        product = sn_spring_product(g, d, w, a, &b, SN_ROUGH_LANES);
     sn_sync_block();
-    sn_coarse_restrict(g, w, &b, d->coarse.rigid, b.q);
+    sn_clusters_gather(g, d, w, &b, b.q);
     sn_block_sums(g, 1, &product, 0);
 }
 
@@ -257,6 +360,7 @@ SN_PHASE_FN void sn_cg_correct(sn_grid *g, const sn_spring_device *d, const sn_s
         sn_coarse_follow(g, c, w, &b, true, alpha, first);
     else
         sn_coarse_follow(g, c, w, &b, false, alpha, first);
+    if (d->middle.clusters > 0) sums[0] += sn_middle_follow(g, &d->middle, w, &b, alpha, first);
     /* the last threads have fewer clusters */
     for (int v = g->threads - 1 - g->thread; v < b.count; v += g->threads) {
         sn_float4 r = b.r[v];
@@ -303,12 +407,15 @@ SN_PHASE_FN void sn_cg_direct(sn_grid *g, const sn_spring_device *d, const sn_sp
                 z.z += wk * (m[2] + m[4] * l.y - m[5] * l.x);
             }
         }
+        if (d->middle.clusters > 0) z = sn_middle_move(&b, v, z);
         if (beta != 0) {
             sn_float4 p = b.p[v];
             z.x += beta * p.x, z.y += beta * p.y, z.z += beta * p.z;
         }
         if (sn_is_frozen(a, b.first + v)) z = sn_float4_make(0, 0, 0);
-        b.p[v] = z, w->p[b.first + v] = z;
+        w->p[b.first + v] = z;
+        if (d->room.has_vectors) b.p[v] = z;
+        if (b.tile) b.tile[v] = z;
     }
 }
 

@@ -121,7 +121,10 @@ SN_FN void sn_spring_run(sn_grid *g, const sn_spring_device *d, const sn_spring_
     sn_totals(g, 1, &clamped, 0);
     sn_rotation_run(g, &d->rotation, &w->blender, a->activations, a->refinements, d->place,
                     w->blend, NULL);
-    SN_PHASE(g, sn_spring_guides(g, d, w, a));
+    if (d->coarse.rigid)
+        SN_PHASE(g, sn_spring_guides(g, d, w, a));
+    else
+        SN_PHASE(g, (sn_block_part_load(g, d, w), sn_spring_guides(g, d, w, a)));
     sn_totals(g, 1, &scale, 0);
     now.at = 0;
     now.least = 0.5e-3 * scale / (d->free_count > 0 ? d->free_count : 1);
@@ -129,8 +132,8 @@ SN_FN void sn_spring_run(sn_grid *g, const sn_spring_device *d, const sn_spring_
     if (d->coarse.rigid) {
         SN_PHASE(g, sn_coarse_sum(g, d, w));
         SN_PHASE(g, sn_coarse_place(g, d, w));
+        SN_PHASE(g, sn_block_part_load(g, d, w));
     }
-    SN_PHASE(g, sn_block_part_load(g, d, w));
     sn_newton_evaluate(g, d, w, a, 0, now.least, &now);
 
     int outcome = SN_SPRING_NOT_CONVERGED, iterations = 0, inner = 0;
