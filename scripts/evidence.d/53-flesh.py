@@ -2,7 +2,8 @@
 """The figures of docs/force.md on flesh and obstacles, measured on the sample face: how far the cheek
 lags behind the skull in a head shake, what a landing does, and a finger pressed into the cheek.
 
-Leaves the frames' pictures beside the table: flesh-shake.png and flesh-finger.png."""
+Leaves the frames' pictures beside the table: flesh-shake.png, flesh-landing.png and
+flesh-finger.png."""
 import json
 import math
 import os
@@ -131,32 +132,60 @@ def jump(folder):
     print(f"| landing after a jump of {100 * height:.0f} cm | lowest {1000 * (lowest - landing) / RATE:.0f}"
           f" ms after the landing, within a tenth after {(settled - landing) / RATE:.2f} s | "
           f"{-down[lowest]:.1f} mm | 0 |")
+    highest = max(range(lowest, min(lowest + 12, len(stiff))), key=lambda f: down[f])
+    sinew("render", folder / "headY1.pc2", "--mesh", folder / "face", "--against",
+          folder / "headY0.pc2", "--frame", f"{landing - 2},{lowest},{highest}", "--azimuth", 45,
+          "--heat-range", "0,0.014", "--heat-unit", "m", "--no-ground", "--size", "1200x460",
+          "--out", "flesh-landing.png")
     need("flesh drops at the landing", down[lowest] < -1)
     need("flesh settles", settled < len(stiff) - 1)
 
 
-def write_ball(path, center, radius):
-    rings, sides, lines = 16, 32, []
+def finger_mesh(tip, out, radius, length=0.06):
+    """A capsule from its tip outwards: points and quads, counted from 0."""
+    rings, sides, points, faces = 24, 32, [], []
+    side = [out[1], -out[0], 0.0]
+    size = math.hypot(*side)
+    side = [x / size for x in side]
+    other = [out[1] * side[2] - out[2] * side[1], out[2] * side[0] - out[0] * side[2],
+             out[0] * side[1] - out[1] * side[0]]
     for i in range(rings + 1):
+        a = math.pi * i / rings
+        along = radius * -math.cos(a) + (length if 2 * i > rings else 0)
         for j in range(sides):
-            a, b = math.pi * i / rings, 2 * math.pi * j / sides
-            p = math.sin(a) * math.cos(b), math.cos(a), math.sin(a) * math.sin(b)
-            lines.append("v " + " ".join(f"{c + radius * x:.6f}" for c, x in zip(center, p)))
+            b = 2 * math.pi * j / sides
+            r = radius * math.sin(a)
+            points.append([tip[k] + along * out[k] + r * (math.cos(b) * side[k] + math.sin(b) * other[k])
+                           for k in range(3)])
     for i in range(rings):
         for j in range(sides):
             k = (j + 1) % sides
-            lines.append("f " + " ".join(str(1 + r * sides + s) for r, s in
-                                         ((i, j), (i, k), (i + 1, k), (i + 1, j))))
-    pathlib.Path(path).write_text("\n".join(lines) + "\n")
+            faces.append([i * sides + j, i * sides + k, (i + 1) * sides + k, (i + 1) * sides + j])
+    return points, faces
+
+
+def write_shape(path, neutral, positions, extra=None):
+    """The rig's faces at other positions, and a finger."""
+    count = len(positions) // 3
+    lines = ["v " + " ".join(f"{x:.6f}" for x in positions[3 * v:3 * v + 3]) for v in range(count)]
+    lines += [line for line in neutral.read_text().splitlines() if not line.startswith("v ")]
+    if extra:
+        points, faces = extra
+        lines += ["g finger"] + ["v " + " ".join(f"{x:.6f}" for x in p) for p in points]
+        lines += ["f " + " ".join(str(count + v + 1) for v in f) for f in faces]
+    path.write_text("\n".join(lines) + "\n")
 
 
 def finger(folder):
-    """Presses 6 mm into the left cheek, then drags 10 mm down."""
+    """Presses 8 mm into the left cheek, then drags 10 mm down."""
     rest = [tuple(map(float, line.split()[1:4])) for line in
             (folder / "face" / "neutral.obj").read_text().splitlines() if line.startswith("v ")]
     cheek = min(range(len(rest)), key=lambda v: math.dist(rest[v], (0.042, -0.02, 0.085)))
-    radius, depth, drag = 0.009, 0.006, 0.010
+    radius, depth, drag = 0.009, 0.008, 0.010
     out = [0.55, 0.05, 0.83]
+    size = math.hypot(*out)
+    out = [x / size for x in out]
+    neutral = folder / "face" / "neutral.obj"
     start = [rest[cheek][a] + out[a] * (radius + 0.004) for a in range(3)]
     inwards = [-out[a] * (depth + 0.004) for a in range(3)]
     dragged = [inwards[0], inwards[1] - drag, inwards[2]]
@@ -166,7 +195,8 @@ def finger(folder):
         scene = {"sinew": 1, "model": "force", "rig": {"files": ["face"]},
                  "curves": {"file": "still.csv"}, "time": {"fps": RATE},
                  "parameters": {"friction": friction},
-                 "obstacles": [{"shape": "sphere", "center": start, "radius": radius, "motion": [
+                 "obstacles": [{"shape": "capsule", "from": start, "radius": radius,
+                                "to": [start[k] + 0.06 * out[k] for k in range(3)], "motion": [
                      {"time": 0.1}, {"time": 0.6, "move": inwards}, {"time": 0.8, "move": inwards},
                      {"time": 1.4, "move": dragged}]}],
                  "outputs": {"frames": [f"finger{friction}.pc2"]}}
@@ -192,12 +222,16 @@ def finger(folder):
               f"penetration {max(deepest, 0):.3f} mm |")
         need("nothing is inside the finger", deepest < 0.01)
         need("the finger dents the cheek", dent > 2)
-        write_ball(folder / f"ball{friction}.obj", [start[k] + dragged[k] for k in range(3)], radius)
+        if friction == 0:
+            tip = [start[k] + inwards[k] for k in range(3)]
+            write_shape(folder / "pressed.obj", neutral, pressed, finger_mesh(tip, out, radius))
+            write_shape(folder / "dent.obj", neutral, pressed)
+        write_shape(folder / f"end{friction}.obj", neutral, end)
     need("friction drags the skin", shapes[1] > shapes[0] + 1)
-    sinew("render", folder / "finger0.pc2", folder / "finger0.8.pc2", "--mesh", folder / "face",
-          "--frame", len(frames) - 1, "--azimuth", 20, "--look-at", "0.02,-0.03,0.07,0.08",
-          "--obstacle", folder / "ball0.8.obj", "--label", "without friction", "--label",
-          "friction 0.8", "--no-ground", "--size", "1000x460", "--out", "flesh-finger.png")
+    sinew("render", *(folder / f"{name}.obj" for name in ("pressed", "dent", "end0", "end0.8")),
+          "--azimuth", 65, "--look-at", "0.03,-0.03,0.07,0.06", "--label", "pressed", "--label",
+          "the dent", "--label", "dragged, without friction", "--label", "dragged, friction 0.8",
+          "--columns", 4, "--no-ground", "--size", "1600x460", "--out", "flesh-finger.png")
 
 
 with tempfile.TemporaryDirectory() as name:

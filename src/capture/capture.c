@@ -96,11 +96,20 @@ static sinew_rigid after(const sinew_rigid *a, const sinew_rigid *b) {
     return both;
 }
 
+/* Largest head, in diagonals of the markers' box. */
+#define HEAD 2.5
+
+/* The diagonal of the head: that of the rig, unless the rig is a whole body, whose size says
+ * nothing about how a face moves. */
+static double head_size(const sinew_capture *c) {
+    return fmin(c->diagonal, HEAD * sinew_diagonal(c->map->count, c->points));
+}
+
 /* How far the rig's targets move each marker of the take, RMS; markers off the map count as loose.
  */
 static void find_looseness(const sinew_capture *c, double *looseness) {
     const sinew_mesh *mesh = c->rig->neutral;
-    for (int i = 0; i < c->take->marker_count; i++) looseness[i] = 0.1 * c->diagonal;
+    for (int i = 0; i < c->take->marker_count; i++) looseness[i] = 0.1 * c->size;
     for (int m = 0; m < c->map->count; m++) {
         double sum = 0;
         if (c->index[m] < 0) continue;
@@ -144,7 +153,7 @@ static sinew_status bring_to_face(sinew_capture *c, const double *looseness, sin
     double *to = from + 3 * count, *w = to + 3 * count;
     for (int i = 0; i < count; i++) {
         if (!sn_capture_seen(c, c->info.neutral_sample, i)) continue;
-        double loose = looseness[c->index[i]] + 1e-3 * c->diagonal;
+        double loose = looseness[c->index[i]] + 1e-3 * c->size;
         sn_put(from, used, sn_at(sn_take_at(c->take, c->info.neutral_sample, c->index[i]), 0));
         sn_put(to, used, sn_at(c->points, i));
         w[used++] = 1 / (loose * loose);
@@ -170,9 +179,10 @@ static sinew_status find_head(sinew_capture *c, sinew_error *error) {
     sinew_rigid *motion = SN_NEW(sinew_rigid, c->take->time_count);
     sinew_status status = looseness && motion ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) {
+        c->size = head_size(c);
         find_looseness(c, looseness);
-        status = sn_take_remove_head(c->take, c->info.neutral_sample, looseness, c->diagonal,
-                                     motion, &c->info.head_moves, error);
+        status = sn_take_remove_head(c->take, c->info.neutral_sample, looseness, c->size, motion,
+                                     &c->info.head_moves, error);
     }
     if (status == SINEW_OK && c->info.head_moves)
         status = bring_to_face(c, looseness, motion, error);

@@ -107,8 +107,10 @@ sinew_status sn_take_calm(const sinew_markers *take, int *sample, double *speed,
 
 /* ---- gaps ------------------------------------------------------------------------------------ */
 
-/* Trust in a filled position falls from this at the gap's ends. */
-#define FILLED 0.5
+/* Seconds into a gap at which a filled position counts half. The error of a cubic grows with the
+ * fourth power of the gap: a sample that is lost between two others is known nearly as well as they
+ * are, and a weight that jumped there would move the whole face. */
+#define HALF_KNOWN 0.05
 
 /* Catmull-Rom through the samples around the gap a ... b, with uneven times. */
 static void fill(sinew_markers *take, int marker, int a, int b, float *trust) {
@@ -130,9 +132,9 @@ static void fill(sinew_markers *take, int marker, int a, int b, float *trust) {
         p = sn_add_scaled(p, span * s * r * r, va);
         p = sn_add_scaled(p, -span * s * s * r, vb);
         sn_put(sn_take_at(take, t, marker), 0, p);
-        double into = fmin(take->times[t] - ta, tb - take->times[t]);
+        double into = fmin(take->times[t] - ta, tb - take->times[t]) / HALF_KNOWN;
         trust[(size_t)t * (size_t)n + (size_t)marker] =
-            (float)(FILLED * (1 - into / SINEW_CAPTURE_GAP));
+            (float)(1 / (1 + into * into * into * into));
     }
 }
 

@@ -109,7 +109,7 @@ static double lambda_of(double cutoff, double rate) {
 /* Positions that were filled in are smooth, and would hide the noise of the others. */
 static bool all_seen(const sinew_markers *take, const float *trust, int marker, int from) {
     for (int t = from; t < from + 5; t++)
-        if (!(trust[(size_t)t * (size_t)take->marker_count + (size_t)marker] > 0.5f)) return false;
+        if (!(trust[(size_t)t * (size_t)take->marker_count + (size_t)marker] >= 1)) return false;
     return true;
 }
 

@@ -17,6 +17,7 @@ struct sinew_capture {
     sinew_rigid *motion;  /* of the head per sample of the take; NULL: none */
     sn_vec3 center;       /* of the neutral */
     double diagonal;      /* of the neutral */
+    double size;          /* of the head; set when its motion is found */
     float *trust;         /* per sample and marker of the take: 1 seen, less filled, 0 missing */
     sn_map_doubts doubts; /* by markers of the map */
     sinew_capture_info info;

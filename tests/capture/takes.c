@@ -42,6 +42,67 @@ static void head_motion_is_removed_and_given_back(void **state) {
     sinew_markers_destroy(walking);
 }
 
+/* The rig of the scene, and a floor of 4 m around it, as of a whole body. */
+static sinew_rig *with_a_body(const sinew_rig *face) {
+    sinew_error error;
+    const sinew_mesh *old = face->neutral;
+    int n = old->vertex_count, t = old->triangle_count;
+    double *x = malloc(3 * (size_t)(n + 4) * sizeof *x);
+    int *triangles = malloc(3 * (size_t)(t + 2) * sizeof *triangles);
+    const int below[6] = {n, n + 1, n + 3, n, n + 3, n + 2};
+    memcpy(x, old->positions, 3 * (size_t)n * sizeof *x);
+    memcpy(triangles, old->triangles, 3 * (size_t)t * sizeof *triangles);
+    memcpy(triangles + 3 * t, below, sizeof below);
+    for (int k = 0; k < 4; k++) {
+        double *p = x + 3 * (n + k);
+        p[0] = k % 2 ? 2 : -2, p[1] = -1.7, p[2] = k < 2 ? -2 : 2;
+    }
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(n + 4, x, t + 2, NULL, triangles, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    for (int k = 0; k < face->target_count; k++)
+        assert_ok(sinew_rig_add_target(rig, face->targets[k].name, face->targets[k].count,
+                                       face->targets[k].vertices, face->targets[k].deltas, &error));
+    free(x), free(triangles);
+    return rig;
+}
+
+/* What moves on a face is judged by the size of the face: with that of a body, talking would count
+ * as head motion. */
+static void a_body_does_not_change_the_head_motion(void **state) {
+    scene *s = *state;
+    sinew_error error;
+    sinew_rig *rigs[2] = {s->rig, with_a_body(s->rig)};
+    sinew_capture *captures[2];
+    sinew_markers *walking = copy_of(s->take, 240);
+    int count = walking->marker_count;
+    for (int t = 0; t < 240; t++) {
+        sinew_rigid motion = walk(walking->times[t]);
+        sinew_rigid_apply(&motion, count, walking->positions + 3 * t * count);
+    }
+    sinew_capture_options options;
+    sinew_capture_options_init(&options);
+    options.map = s->map;
+    for (int k = 0; k < 2; k++)
+        assert_ok(sinew_capture_create(rigs[k], walking, &options, NULL, &captures[k], &error));
+    double *row = malloc(6 * (size_t)count * sizeof *row), most = 0, motion = 0;
+    for (int t = 0; t < 240; t += 7) {
+        for (int k = 0; k < 2; k++)
+            sinew_capture_sample(captures[k], walking->times[t], row + 3 * k * count);
+        for (int i = 0; i < 3 * count; i++) {
+            most = fmax(most, fabs(row[i] - row[3 * count + i]));
+            motion = fmax(motion, fabs(row[i] - s->take->positions[i]));
+        }
+    }
+    assert_true(motion > 0.005); /* m: it talks */
+    assert_below(most, 3e-4);    /* 5 mm with the size of the body */
+    free(row);
+    for (int k = 0; k < 2; k++) sinew_capture_destroy(captures[k]);
+    sinew_markers_destroy(walking);
+    sinew_rig_destroy(rigs[1]);
+}
+
 static void a_take_without_samples_or_markers_is_refused(void **state) {
     scene *s = *state;
     sinew_error error;
@@ -90,6 +151,7 @@ static void running_out_of_memory_leaves_nothing_behind(void **state) {
 int test_takes(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(head_motion_is_removed_and_given_back),
+        cmocka_unit_test(a_body_does_not_change_the_head_motion),
         cmocka_unit_test(a_take_without_samples_or_markers_is_refused),
         cmocka_unit_test(running_out_of_memory_leaves_nothing_behind),
     };
