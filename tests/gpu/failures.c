@@ -150,6 +150,9 @@ static void memory_that_runs_out_is_reported(void **state) {
     (void)state;
     given g = prepare();
     for (int k = 0; k < TRIES; k++) assert_true(test_out_of_memory(tries[k], &g) > 5);
+    sn_gpu_spring_treat_as_large(true);
+    assert_true(test_out_of_memory(try_spring, &g) > 5);
+    sn_gpu_spring_treat_as_large(false);
     finish(&g);
 }
 
