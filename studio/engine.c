@@ -229,12 +229,13 @@ static void key_weights(const engine *e, const json_t *key, double share, double
     }
 }
 
-/* What a linear blend does with key poses: straight from one to the next. False without keys. */
+/* What a linear blend does with the key poses of modes: straight from one to the next. False
+   without them. */
 static bool blend_keys(engine *e, double time) {
     char *text = NULL;
     sinew_error ignored;
-    if (!e->shared || sinew_session_get(e->shared->session, "/keys", &text, &ignored) != SINEW_OK ||
-        !text)
+    if (!engine_modal(e) || !e->shared ||
+        sinew_session_get(e->shared->session, "/keys", &text, &ignored) != SINEW_OK || !text)
         return false;
     json_t *keys = cli_json_loads(text, 0, NULL);
     sinew_free(text);

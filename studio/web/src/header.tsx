@@ -6,16 +6,28 @@ import { patch, redo, seek, undo } from './link';
 import type { Operation } from './patch';
 import * as state from './state';
 
+type Keys = NonNullable<state.Scene['keys']>;
+
 /** Modes need poses to swing between: the keys of the clip, or from rest to the pose on the screen. */
-function firstPoses(): { time: number; weights: { [name: string]: number } }[] {
+function firstPoses(start: number): Keys {
   const { times, values } = state.scene.value.curves ?? {};
   const nonzero = (weights: [string, number][]) => Object.fromEntries(weights.filter(([, w]) => Math.abs(w) > 1e-4));
   if (times && values && times.length > 1 && times.length <= MOST_KEYS)
     return times.map((time, k) => ({ time, weights: nonzero(Object.entries(values).map(([slider, list]) => [slider, list[k]])) }));
   const pose = nonzero(Object.entries(state.weights.value)), first = state.rig.value?.sliders[0]?.name;
   if (!Object.keys(pose).length && first) pose[first] = 1;
-  return [{ time: 0, weights: {} }, { time: 0.5, weights: pose }];
+  return [{ time: start, weights: {} }, { time: start + 0.5, weights: pose }];
 }
+
+/** Poses that modes swing between, as slider curves: the other models move straight from one to the next. */
+function curvesOf(keys: Keys): NonNullable<state.Scene['curves']> {
+  const weights = keys.map((key) => ({ ...(key.pose ? { [key.pose]: 1 } : {}), ...key.weights }));
+  const names = [...new Set(weights.flatMap((pose) => Object.keys(pose)))];
+  return { times: keys.map((key) => key.time), values: Object.fromEntries(names.map((name) => [name, weights.map((pose) => pose[name] ?? 0)])) };
+}
+
+/** Keys that were set for Modal when it was chosen, and whether the length of the clip came with them. */
+let given: { keys: string; time: boolean } | null = null;
 
 export function chooseModel(name: string) {
   const ops: Operation[] = [{ op: 'add', path: '/model', value: name }];
@@ -23,16 +35,27 @@ export function chooseModel(name: string) {
   if (state.member.parameters.value) ops.unshift({ op: 'remove', path: '/parameters' });
   // With the default, which is for clips, a hand on the cheek would carry the whole head along.
   if (name === 'spring') ops.push({ op: 'add', path: '/parameters', value: { pull_to_blend: 0.03 } });
-  const { keys, time } = state.scene.value;
+  const { keys, time, curves, markers, model } = state.scene.value;
+  let frame: number | null = null;
   if (name === 'modal' && !keys) {
-    const poses = firstPoses();
+    const poses = firstPoses(time?.from ?? 0), last = poses[poses.length - 1].time;
     ops.push({ op: 'add', path: '/keys', value: poses as never });
-    if (!time) ops.push({ op: 'add', path: '/time', value: { from: 0, to: poses[poses.length - 1].time + 2 } });
+    if (!time) ops.push({ op: 'add', path: '/time', value: { from: 0, to: last + 2 } });
+    given = { keys: JSON.stringify(poses), time: !time };
+    // The pose on the screen stays there.
+    frame = curves ? state.playhead.value : Math.round(0.5 * (time?.fps ?? 30));
     state.tell(poses.length > 2 ? 'Modal swings between the keys of the clip. Press play.' : 'Modal swings between key poses: from rest to this pose, then freely. Press play.');
+  } else if (model === 'modal' && name !== 'modal' && keys) {
+    // Only modes use keys. Those that came with Modal go with it; those that somebody set become curves.
+    const untouched = given?.keys === JSON.stringify(keys);
+    ops.push({ op: 'remove', path: '/keys' });
+    if (untouched && given?.time && time && !curves && !markers) ops.push({ op: 'remove', path: '/time' });
+    if (!untouched && !curves && !markers) ops.push({ op: 'add', path: '/curves', value: curvesOf(keys) as never });
+    else if (!curves && !markers) frame = -1;
   }
   if (name === 'fit' && !state.member.markers.value) state.tell('Fit follows captured markers: drop a take (C3D, TRC, CSV)');
   patch(ops, `Model ${name}`);
-  if (name === 'modal') seek(0);
+  if (frame !== null) seek(frame);
 }
 
 const title = (name: string) => name.replace(/^./, (c) => c.toUpperCase());

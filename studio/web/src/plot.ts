@@ -14,7 +14,7 @@ export const ticksIn = (unit = '') => (_plot: uPlot, ticks: number[], _axis: num
   // Steps are 1, 2, 2.5 or 5 times a power of ten.
   let digits = 0;
   while (digits < 12 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits++;
-  const text = (x: number) => (digits > 4 && x ? x.toExponential(Math.max(0, digits - Math.ceil(-Math.log10(Math.abs(x))))) : x.toFixed(digits).replace(/^-(0(\.0*)?)$/, '$1'));
+  const text = (x: number) => (digits <= 4 ? x.toFixed(digits).replace(/^-(0(\.0*)?)$/, '$1') : x ? x.toExponential(Math.max(0, digits - Math.ceil(-Math.log10(Math.abs(x))))) : '0');
   return ticks.map((x) => `${text(x)}${unit && ` ${unit}`}`);
 };
 

@@ -186,7 +186,7 @@ function Scrubber() {
 function Bar() {
   const { frames, rate } = state.clip.value;
   const { playing, loop, frame } = state.time.value;
-  const has = frames > 1;
+  const has = frames > 1, showsClip = has && frame >= 0;
   const t = secondsOf(state.playhead.value);
   const clock = `${Math.floor(t / 60)}:${(t % 60).toFixed(2).padStart(5, '0')}`;
   return (
@@ -203,8 +203,8 @@ function Bar() {
       {has && <output class="clock">{clock}</output>}
       <span class="dim">{has ? `${Math.round(rate * 100) / 100} fps · frame ${state.playhead.value} / ${frames - 1}` : 'No clip'}</span>
       <span class="grow" />
-      <button type="button" class={`mode ${frame >= 0 ? 'clip' : ''}`} disabled={!has} title="Switch between the clip and the pose of the sliders" onClick={() => seek(frame >= 0 ? -1 : state.playhead.value)}>
-        <Film size={13} /> {frame >= 0 ? 'clip' : 'pose'}
+      <button type="button" class={`mode ${showsClip ? 'clip' : ''}`} disabled={!has} title="Switch between the clip and the pose of the sliders" onClick={() => seek(showsClip ? -1 : state.playhead.value)}>
+        <Film size={13} /> {showsClip ? 'clip' : 'pose'}
       </button>
       <IconButton label="Set a key of this pose at the playhead (K)" onClick={setKey} testid="key"><Diamond size={15} /></IconButton>
       <IconButton label="Remove the key at the playhead" disabled={keyHere() < 0} onClick={() => removeKey()} testid="remove-key"><Trash2 size={15} /></IconButton>

@@ -805,6 +805,40 @@ test('keys of poses: set, moved in time by pointer and keyboard, removed', async
   await until(page, `${keys} === a`, before);
 });
 
+test('the models with a clip of poses: each shows the same motion, undo brings the keys back', async () => {
+  const keys = await read(page, 'JSON.stringify(state.scene.value.keys)');
+  await page.getByTestId('scrubber').fill('9');
+  await until(page, 'state.shape.value?.frame === 9');
+  const [shown, linear] = [await read(page, 'JSON.stringify(state.weights.value)'), await read(page, 'Array.from(state.shape.value.linear)')];
+  await page.getByTestId('model-rotation').click();
+  await settled(page);
+  await until(page, 'state.shape.value.frame === 9 && state.scene.value.curves && !state.scene.value.keys');
+  const before = JSON.parse(shown), after = await read(page, 'state.weights.value');
+  for (const name of Object.keys(before)) near(after[name], before[name], 1e-6, name);
+  const apart = await read(page, 'Math.max(...state.shape.value.linear.map((x, i) => Math.abs(x - a[i])))', linear);
+  check(apart < 1e-5, `the linear view stays: ${apart}`);
+  await page.keyboard.press('Control+z');
+  await until(page, 'state.modelName.value === "modal" && JSON.stringify(state.scene.value.keys) === a', keys);
+});
+
+test('a look at Modal: the pose stays on the screen, and nothing of it is left behind', async () => {
+  await page.evaluate(() => window.studio.patch([{ op: 'replace', path: '', value: { sinew: 1, rig: { sample: 'blob' }, model: 'linear', weights: { squash: 0.7 } } }], 'A pose'));
+  await until(page, 'state.modelName.value === "linear" && state.shape.value?.frame === -1');
+  await settled(page);
+  const linear = await read(page, 'Array.from(state.shape.value.linear)');
+  const furthest = () => read(page, 'Math.max(...state.shape.value.linear.map((x, i) => Math.abs(x - a[i])))', linear);
+  await page.getByTestId('model-modal').click();
+  await until(page, 'state.scene.value.keys?.length === 2 && state.shape.value.frame > 0');
+  await settled(page);
+  near(await weight('squash'), 0.7, 1e-6, 'the slider stays');
+  check((await furthest()) < 1e-5, 'the pose stays on the screen');
+  await page.getByTestId('model-linear').click();
+  await until(page, '!state.scene.value.keys && !state.scene.value.time && state.time.value.frame === -1');
+  await settled(page);
+  near(await weight('squash'), 0.7, 1e-6, 'the slider is where it was');
+  check((await furthest()) < 1e-5, 'so is the shape');
+});
+
 test('capture bench: markers are shown, error curves compared, a marker is moved and undone', async () => {
   await page.getByTestId('open').click();
   await page.getByTestId('example-take').click();
