@@ -151,7 +151,9 @@ export function Sliders() {
             {rows.map((row) => (row.ends ? <EndsRow key={row.label} row={row} /> : <SliderRow key={row.label} row={row} />))}
           </Section>
         ))}
-        {rig.value && groups.value.size === 0 && <p class="empty">No slider matches “{query.value}”.</p>}
+        {rig.value && groups.value.size === 0 && (
+          <p class="empty">{rig.value.sliders.length ? `No slider matches “${query.value}”.` : 'This file has no blend shapes, so there is no slider. Drop a neutral shape and its poses as OBJ files, or another rig.'}</p>
+        )}
       </div>
     </aside>
   );

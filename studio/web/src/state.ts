@@ -248,7 +248,7 @@ export const example = computed(() =>
 export const coach = computed<'example' | 'first' | null>(() => {
   if (!rig.value || member.studio.value?.hint === false) return null;
   if (example.value) return 'example';
-  return history.value.undo.length || history.value.redo.length ? null : 'first';
+  return history.value.undo.length || history.value.redo.length || !rig.value.sliders.length ? null : 'first';
 });
 
 /** Something moves over time; without it, the timeline is a line of text. */

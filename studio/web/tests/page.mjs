@@ -540,6 +540,19 @@ test('a file is dropped on the page', async () => {
   await settled(page);
 });
 
+test('a shape without sliders says so', async () => {
+  await page.evaluate(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(['v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n'], 'plain.obj'));
+    window.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  });
+  await until(page, 'state.rig.value.vertices === 4 && !state.rig.value.sliders.length');
+  check(await page.getByText('This file has no blend shapes').isVisible(), 'why there is nothing to drag');
+  await page.getByTestId('undo').click();
+  await until(page, 'state.rig.value.sliders.length === 52');
+  await settled(page);
+});
+
 test('a file that cannot be read: the reason, also for a page that comes later, and a way back', async () => {
   await page.evaluate(() => {
     const transfer = new DataTransfer();
