@@ -44,6 +44,8 @@ static const double SAME_FORCE = 0.01; /* of the largest: friction limits that a
 /* Of the scale of forces: what pairs of a surface that slides over itself may push across a gap
  * after many rounds. Which of them carry changes with every step of the slide. */
 static const double LITTLE = 0.02;
+/* Of the squared weights of a touch: with less on vertices that can move, it cannot yield. */
+static const double LEAST_MOVING = 0.01;
 
 /* A step of the way: solves after which self-contact is no longer asked to yield, and Newton
  * steps of each. */
@@ -141,6 +143,19 @@ static sinew_status prepare(const sinew_spring *spring, sinew_spring_state *stat
 
 /* ---- touches as energies ---- */
 
+/* Held by vertices that cannot move. Where the point hardly depends on one that can, that vertex
+ * would have to move many times the gap, pushed by a contact as many times stiffer squared. */
+static bool is_stuck(const sinew_spring *spring, const sinew_spring_state *state,
+                     const sn_touch *touch) {
+    double all = 0, moving = 0;
+    for (int a = 0; a < touch->count; a++) {
+        double square = touch->weight[a] * touch->weight[a];
+        all += square;
+        if (sn_contact_movable(spring, state, touch->vertex[a])) moving += square;
+    }
+    return !(moving > LEAST_MOVING * all);
+}
+
 /* Vertices that cannot move are left out of the term; what they add to the point goes into offset
  * and place. */
 static void make_term(const sinew_spring *spring, const sinew_spring_state *state,
@@ -151,6 +166,7 @@ static void make_term(const sinew_spring *spring, const sinew_spring_state *stat
                               .drag = {touch->drag.x, touch->drag.y, touch->drag.z}};
     sn_vec3 place = touch->place;
     double compliance = 0;
+    if (is_stuck(spring, state, touch)) return;
     for (int a = 0; a < touch->count; a++) {
         int v = touch->vertex[a];
         double w = touch->weight[a];
@@ -253,14 +269,6 @@ static void remember(const sinew_spring *spring, sinew_spring_state *state,
 }
 
 /* ---- rounds ---- */
-
-/* Held by vertices that cannot move. */
-static bool is_stuck(const sinew_spring *spring, const sinew_spring_state *state,
-                     const sn_touch *touch) {
-    for (int a = 0; a < touch->count; a++)
-        if (sn_contact_movable(spring, state, touch->vertex[a])) return false;
-    return true;
-}
 
 /* What is left to do: *wrong when some touch is too deep or pushes across a gap. */
 static sinew_status judge(const sinew_spring *spring, const sinew_spring_state *state,

@@ -372,6 +372,75 @@ static void stiff_pulls_settle_against_self_contact(void **state) {
     sn_free(pins), sn_free(x), sn_free(weights);
 }
 
+/* A plate, held up to its middle; a held triangle whose tip hovers over the plate beside its last
+ * held row; and a lid that the pose tilts into the plate where it is free. */
+static sinew_rig *held_edge_rig(int *pin_count, int *pins) {
+    enum { ROW = 9, PLATE = ROW * ROW, TIP = PLATE, LID = PLATE + 3, ALL = LID + 9 };
+    sinew_error error = {0};
+    double x[3 * ALL], pose[3 * ALL];
+    int corners[3 * (2 * (ROW - 1) * (ROW - 1) + 1 + 8)], count = 0;
+    *pin_count = 0;
+    for (int v = 0; v < PLATE; v++) {
+        x[3 * v] = v % ROW / 8.0, x[3 * v + 1] = (double)(v / ROW) / 8, x[3 * v + 2] = 0;
+        if (v % ROW <= ROW / 2) pins[(*pin_count)++] = v;
+    }
+    const double tip[9] = {0.5 + 1e-5, 0.5, 1e-5, 0.45, 0.5, 0.3, 0.55, 0.5, 0.3};
+    memcpy(x + 3 * TIP, tip, sizeof tip);
+    for (int k = 0; k < 3; k++) pins[(*pin_count)++] = TIP + k;
+    for (int k = 0; k < 9; k++) {
+        double *at = x + 3 * (LID + k);
+        at[0] = 0.72 + 0.07 * (k % 3), at[1] = 0.42 + 0.07 * (k / 3), at[2] = 0.05;
+    }
+    for (int square = 0; square < (ROW - 1) * (ROW - 1) + 4; square++) {
+        bool lid = square >= (ROW - 1) * (ROW - 1);
+        int own = lid ? square - (ROW - 1) * (ROW - 1) : square, row = lid ? 3 : ROW;
+        int a = (lid ? LID : 0) + own / (row - 1) * row + own % (row - 1);
+        const int two[6] = {a, a + 1, a + row + 1, a, a + row + 1, a + row};
+        memcpy(corners + 3 * count, two, sizeof two), count += 2;
+    }
+    for (int k = 0; k < 3; k++) corners[3 * count + k] = TIP + k;
+    count++;
+    memcpy(pose, x, sizeof x);
+    for (int k = 0; k < 9; k++) pose[3 * (LID + k) + 2] -= 0.04 * (k % 3);
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(ALL, x, count, NULL, corners, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "down", pose, &error));
+    return rig;
+}
+
+/* The tip is nearer than contact asks for, and hardly hangs on a vertex that can move: that
+ * vertex cannot mend it, and must not be thrown out by trying. */
+static void what_is_held_does_not_push_its_neighbors(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    int pin_count, pins[128];
+    sinew_rig *rig = held_edge_rig(&pin_count, pins);
+    int n = rig->neutral->vertex_count;
+    double *x = SN_NEW(double, 3 * n), weight = 1, farthest = 0;
+    sinew_spring_options options;
+    sinew_spring_options_init(&options);
+    options.self_contact = true;
+    options.boundary = SINEW_SPRING_BOUNDARY_PINNED;
+    options.pin_count = pin_count, options.pins = pins;
+    sinew_spring *spring = NULL;
+    sinew_spring_state *solver = NULL;
+    assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
+    assert_ok(sinew_spring_state_create(spring, &solver, &error));
+    sinew_spring_frame frame = {.size = sizeof frame, .weights = &weight, .index = -1};
+    sinew_spring_frame_info info = {.size = sizeof info};
+    assert_ok(sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error));
+    assert_true(info.contacts > 0);
+    assert_int_equal(crossings(rig->neutral, x), 0);
+    for (int k = 0; k < 3 * n; k++)
+        farthest = fmax(farthest, fabs(x[k] - rig->neutral->positions[k]));
+    assert_true(farthest < 0.1);
+    sinew_spring_state_destroy(solver), sinew_spring_destroy(spring);
+    sinew_rig_destroy(rig);
+    sn_free(x);
+}
+
 int test_self_contact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bar_bent_onto_itself_stays_apart),
@@ -382,6 +451,7 @@ int test_self_contact(void) {
         cmocka_unit_test(every_failing_allocation_in_contact_is_survived),
         cmocka_unit_test(contacts_that_do_not_settle_are_named),
         cmocka_unit_test(stiff_pulls_settle_against_self_contact),
+        cmocka_unit_test(what_is_held_does_not_push_its_neighbors),
     };
     return cmocka_run_group_tests_name("self contact", tests, NULL, NULL);
 }
