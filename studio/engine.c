@@ -8,6 +8,9 @@
 
 #include "json.h"
 
+/* While a hand moves: shapes are at most 5e-5 of the diagonal off, for half the time. */
+#define ROUGH_TOLERANCE 1e-3
+
 struct engine {
     shared_session *shared;
     sinew_solver *solver;
@@ -287,20 +290,30 @@ static bool read_solved_weights(engine *e) {
     return found;
 }
 
-/* Curves or markers drive it, wherever the sliders are. */
-static bool ignores_weights(const engine *e) {
+static bool has_model(const engine *e, const char *quoted) {
     char *model = NULL;
     sinew_error ignored;
-    if (!engine_capture(e) || !e->shared ||
-        sinew_session_get(e->shared->session, "/model", &model, &ignored) != SINEW_OK)
+    if (!e->shared || sinew_session_get(e->shared->session, "/model", &model, &ignored) != SINEW_OK)
         return false;
-    bool is_fit = model && !strcmp(model, "\"fit\"");
+    bool same = model && !strcmp(model, quoted);
     sinew_free(model);
-    return is_fit;
+    return same;
 }
 
-sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, sinew_error *error) {
+/* Curves or markers drive it, wherever the sliders are. */
+static bool ignores_weights(const engine *e) {
+    return engine_capture(e) && has_model(e, "\"fit\"");
+}
+
+/* With a past, the next frames would go on from the rough one. */
+static bool can_be_rough(const engine *e) {
+    return has_model(e, "\"spring\"") && !engine_has_past(e);
+}
+
+sinew_status engine_solve(engine *e, int frame, bool moving, const sinew_monitor *monitor,
+                          sinew_error *error) {
     sinew_solver *solver = active(e);
+    e->shape.rough = false;
     /* Modes move between keys; a pose that is not on the clip is what a key of it would be. */
     if (frame < 0 && engine_modal(e) && e->shared && engine_blend(e, e->shared)) return SINEW_OK;
     sinew_input input;
@@ -310,6 +323,8 @@ sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, si
         read_live_weights(e, e->shared ? e->shared->session : e->preview);
         input.frame = 0;
         if (!ignores_weights(e)) input.weights = e->live;
+        e->shape.rough = moving && can_be_rough(e);
+        if (e->shape.rough) input.tolerance = ROUGH_TOLERANCE;
     }
     sinew_result *result = &e->shape.result;
     sinew_result_init(result);

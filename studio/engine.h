@@ -23,6 +23,7 @@ typedef struct engine_shape {
     double *weights;  /* one per slider, after locks */
     sinew_contact *contacts;
     sinew_result result; /* figures of the solve */
+    bool rough;          /* it may have stopped early */
 } engine_shape;
 
 sinew_status engine_create(engine **out, sinew_error *error);
@@ -54,8 +55,10 @@ const sinew_modal_motion *engine_motion(const engine *e);
 /* True: shapes of the pose go on moving while the weights stay. */
 bool engine_has_past(const engine *e);
 
-/* frame -1: the pose of the scene's weights; otherwise a frame of the clip. Fills engine_shape. */
-sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, sinew_error *error);
+/* frame -1: the pose of the scene's weights; otherwise a frame of the clip. Fills engine_shape.
+ * moving: a rough shape of a pose will do, where its model knows one. */
+sinew_status engine_solve(engine *e, int frame, bool moving, const sinew_monitor *monitor,
+                          sinew_error *error);
 const engine_shape *engine_get_shape(const engine *e);
 /* All figures of a frame of the clip as JSON, lists included; release with sinew_free. positions:
  * 3 per vertex, or NULL. The shape that is shown stays. */

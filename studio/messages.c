@@ -99,14 +99,19 @@ void messages_welcome(studio_state *s, net_client *client) {
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-void messages_want(studio_state *s, bool changed, bool only_pose) {
+static void want(studio_state *s, bool changed, bool only_pose, bool moving) {
     solver_request request = {.revision = project_revision(s->project),
                               .frame = s->frame,
                               .playing = s->playing,
                               .loop = s->loop,
-                              .only_pose = only_pose};
+                              .only_pose = only_pose,
+                              .moving = moving};
     if (changed) request.session = project_session(s->project);
     solver_want(s->solver, &request);
+}
+
+void messages_want(studio_state *s, bool changed, bool only_pose) {
+    want(s, changed, only_pose, false);
 }
 
 static bool starts(const char *text, const char *with) {
@@ -125,9 +130,10 @@ static void judge(const json_t *operations, bool *only_pose, bool *only_view) {
     }
 }
 
-/* Tells all pages of a change, and the solver when shapes depend on it. */
+/* Tells all pages of a change, and the solver when shapes depend on it. moving: more will follow.
+ */
 static void announce(studio_state *s, json_t *operations /* stolen */, const char *label, int page,
-                     json_int_t id, bool trial) {
+                     json_int_t id, bool trial, bool moving) {
     bool only_pose, only_view;
     judge(operations, &only_pose, &only_view);
     if (!json_array_size(operations)) {
@@ -155,7 +161,7 @@ static void announce(studio_state *s, json_t *operations /* stolen */, const cha
         s->frame = -1;
         broadcast_json(s, time_state(s));
     }
-    messages_want(s, true, only_pose);
+    want(s, true, only_pose, moving);
 }
 
 static void complain(studio_state *s, net_client *client, json_int_t id, const char *message) {
@@ -169,7 +175,8 @@ static void change(studio_state *s, net_client *client, const json_t *operations
     sinew_error error = {0};
     sinew_status status =
         project_patch(s->project, operations, label, gesture, trial, &applied, &error);
-    announce(s, applied, label, client ? net_client_number(client) : 0, id, trial);
+    announce(s, applied, label, client ? net_client_number(client) : 0, id, trial,
+             gesture != NULL || trial);
     if (status != SINEW_OK && client) complain(s, client, id, error.message);
 }
 
@@ -264,7 +271,7 @@ static bool on_settle(studio_state *s, net_client *client, const json_t *m, cons
     json_t *applied = NULL;
     sinew_error error = {0};
     sinew_status status = project_settle(s->project, &applied, &error);
-    announce(s, applied, "", net_client_number(client), 0, true);
+    announce(s, applied, "", net_client_number(client), 0, true, false);
     if (status != SINEW_OK) complain(s, client, 0, error.message);
     return true;
 }
@@ -274,7 +281,7 @@ static bool travel(studio_state *s, net_client *client, bool back) {
     sinew_error error = {0};
     sinew_status status = back ? project_undo(s->project, &applied, &error)
                                : project_redo(s->project, &applied, &error);
-    announce(s, applied, back ? "Undo" : "Redo", 0, 0, false);
+    announce(s, applied, back ? "Undo" : "Redo", 0, 0, false, false);
     if (status != SINEW_OK)
         send_json(client,
                   json_pack("{s:s,s:i,s:s}", "type", "error", "id", 0, "message", error.message));

@@ -44,14 +44,14 @@ static sinew_status start_session(const char *example, const char *folder, share
 static sinew_status solve_frame(engine *e, shared_session *shared, const char *slider, int k,
                                 int count, int step, const sinew_monitor *monitor,
                                 sinew_error *error) {
-    if (!slider) return engine_solve(e, k * step, monitor, error);
+    if (!slider) return engine_solve(e, k * step, false, monitor, error);
     char weights[128];
     bool changed;
     snprintf(weights, sizeof weights, "{\"%s\":%.4f}", slider, (double)k / (count - 1));
     sinew_status status =
         sinew_session_set(shared->session, "/weights", weights, NULL, NULL, error);
     if (status == SINEW_OK) status = engine_update(e, shared, monitor, &changed, error);
-    return status == SINEW_OK ? engine_solve(e, -1, monitor, error) : status;
+    return status == SINEW_OK ? engine_solve(e, -1, false, monitor, error) : status;
 }
 
 static net_message *frames_message(const char *example, const json_t *document, bool is_swept,

@@ -27,7 +27,9 @@
 /* The model of a new rig is built when a page has drawn the linear blend, or after this many
  * seconds: a build takes every processor, and the browser would wait for it. */
 #define PICTURE_WITHIN 5.0
-#define LIVE_REST      2e-5 /* motion per frame, as a fraction of the diagonal, that counts as rest */
+/* A rough shape is solved to the end when nothing has moved for this long. */
+#define HAND_RESTS 0.1
+#define LIVE_REST  2e-5 /* motion per frame, as a fraction of the diagonal, that counts as rest */
 
 typedef struct drag {
     bool fresh;
@@ -44,7 +46,8 @@ struct solver {
     /* under the lock */
     solver_request request;
     bool fresh, quit;
-    bool shown; /* a page has drawn a frame since the last new rig */
+    bool shown;     /* a page has drawn a frame since the last new rig */
+    bool finishing; /* a rough shape is being solved to the end: anything newer interrupts it */
     solver_task *tasks;
     drag drag;
     /* read by the monitor without it */
@@ -56,7 +59,8 @@ struct solver {
     int clip_frames;
     size_t clip_bytes;
     engine_clip clip_info;
-    bool ready; /* the engine has a scene */
+    bool ready;      /* the engine has a scene */
+    double exact_at; /* when the rough shape that is shown is solved to the end; 0: it is exact */
     float *last_positions;
     size_t last_size;
     double busy_since, told;
@@ -123,13 +127,14 @@ static net_message *frame_message(solver *s, int frame, uint64_t revision, bool 
     for (int i = 0; i < rig->slider_count; i++)
         json_array_append_new(weights, json_real(shape->weights[i]));
     json_t *header = json_pack(
-        "{s:s,s:I,s:i,s:f,s:b,s:i,s:o,s:f,s:f,s:i,s:i,s:b,s:o,s:[[s,s,I],[s,s,I],[s,s,I]]}", "type",
-        "frame", "revision", (json_int_t)revision, "frame", frame, "time",
+        "{s:s,s:I,s:i,s:f,s:b,s:i,s:o,s:f,s:f,s:i,s:i,s:b,s:b,s:o,s:[[s,s,I],[s,s,I],[s,s,I]]}",
+        "type", "frame", "revision", (json_int_t)revision, "frame", frame, "time",
         isfinite(r->time) ? r->time : 0.0, "converged", r->status == SINEW_OK, "iterations",
         r->iterations, "residual", number_or_null(r->residual), "ms", 1e3 * r->seconds, "build_ms",
         1e3 * r->build_seconds, "contacts", r->contact_count, "inverted", r->inverted, "building",
-        is_building, "weights", weights, "arrays", "positions", "f32", (json_int_t)n, "linear",
-        "f32", (json_int_t)n, "contact_points", "f32", (json_int_t)(3 * m));
+        is_building, "rough", shape->rough, "weights", weights, "arrays", "positions", "f32",
+        (json_int_t)n, "linear", "f32", (json_int_t)n, "contact_points", "f32",
+        (json_int_t)(3 * m));
     char *text = header ? json_dumps(header, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     const void *arrays[] = {shape->positions, shape->linear, contacts};
     size_t sizes[] = {n * sizeof(float), n * sizeof(float), 3 * m * sizeof(float)};
@@ -215,7 +220,7 @@ static void use_threads(const solver *s, bool is_shape) {
 }
 
 /* Solves and sends one frame, or sends the one that is kept. */
-static sinew_status show_frame(solver *s, int frame, uint64_t revision,
+static sinew_status show_frame(solver *s, int frame, uint64_t revision, bool moving,
                                const sinew_monitor *monitor, sinew_error *error) {
     if (s->clip_info.frame_count <= 0) frame = -1;
     if (frame >= s->clip_info.frame_count) frame = s->clip_info.frame_count - 1;
@@ -224,7 +229,7 @@ static sinew_status show_frame(solver *s, int frame, uint64_t revision,
         return SINEW_OK;
     }
     use_threads(s, true);
-    sinew_status status = engine_solve(s->engine, frame, monitor, error);
+    sinew_status status = engine_solve(s->engine, frame, moving, monitor, error);
     use_threads(s, false);
     if (status != SINEW_OK) return status;
     net_message *message = frame_message(s, frame, revision, engine_is_preview(s->engine));
@@ -255,7 +260,7 @@ static bool show_preview(solver *s, solver_request *request, const sinew_monitor
     pthread_mutex_lock(&s->lock);
     s->shown = false;
     pthread_mutex_unlock(&s->lock);
-    return show_frame(s, -1, request->revision, monitor, &ignored) == SINEW_OK;
+    return show_frame(s, -1, request->revision, false, monitor, &ignored) == SINEW_OK;
 }
 
 static void wait_for_picture(solver *s) {
@@ -294,9 +299,24 @@ static sinew_status bring_up(solver *s, solver_request *request, const sinew_mon
     return SINEW_OK;
 }
 
+/* How a request ended. */
+static void say_outcome(solver *s, sinew_status status, uint64_t revision,
+                        const sinew_error *error) {
+    if (status == SINEW_CANCELLED) {
+        if (atomic_exchange(&s->cancel, false))
+            say_json(s, SOLVER_STATE, 0, json_pack("{s:s}", "type", "cancelled"));
+    } else if (status != SINEW_OK) {
+        say_error(s, revision, error->message);
+    } else if (s->exact_at == 0) {
+        say_json(s, SOLVER_STATE, 0,
+                 json_pack("{s:s,s:I}", "type", "solved", "revision", (json_int_t)revision));
+    }
+}
+
 static void serve_request(solver *s, solver_request *request, const sinew_monitor *monitor) {
     sinew_error error = {0};
     sinew_status status = SINEW_OK;
+    s->exact_at = 0;
     begin_work(s);
     if (request->session) {
         status = bring_up(s, request, monitor, &error);
@@ -304,18 +324,21 @@ static void serve_request(solver *s, solver_request *request, const sinew_monito
         request->session = NULL;
     }
     if (status == SINEW_OK && s->ready)
-        status = show_frame(s, request->frame, request->revision, monitor, &error);
+        status = show_frame(s, request->frame, request->revision, request->moving, monitor, &error);
     end_work(s);
-    if (status == SINEW_CANCELLED) {
-        if (atomic_exchange(&s->cancel, false))
-            say_json(s, SOLVER_STATE, 0, json_pack("{s:s}", "type", "cancelled"));
-    } else if (status != SINEW_OK) {
-        say_error(s, request->revision, error.message);
-    } else {
-        say_json(
-            s, SOLVER_STATE, 0,
-            json_pack("{s:s,s:I}", "type", "solved", "revision", (json_int_t)request->revision));
-    }
+    if (status == SINEW_OK && s->ready && engine_get_shape(s->engine)->rough)
+        s->exact_at = now_seconds() + HAND_RESTS;
+    say_outcome(s, status, request->revision, &error);
+}
+
+/* The hand rests: what is on the screen, to the scene's tolerance. */
+static void finish_shape(solver *s, const solver_request *request, const sinew_monitor *monitor) {
+    sinew_error error = {0};
+    s->exact_at = 0;
+    begin_work(s);
+    sinew_status status = show_frame(s, request->frame, request->revision, false, monitor, &error);
+    end_work(s);
+    say_outcome(s, status, request->revision, &error);
 }
 
 static void serve_drag(solver *s, const drag *d) {
@@ -436,7 +459,7 @@ static void *work(void *user) {
             sinew_error error = {0};
             begin_work(s);
             sinew_status status =
-                ended ? SINEW_OK : show_frame(s, frame, current.revision, &monitor, &error);
+                ended ? SINEW_OK : show_frame(s, frame, current.revision, false, &monitor, &error);
             end_work(s);
             if (status != SINEW_OK && status != SINEW_CANCELLED)
                 say_error(s, current.revision, error.message);
@@ -455,10 +478,21 @@ static void *work(void *user) {
             pthread_mutex_unlock(&s->lock);
             sinew_error error = {0};
             begin_work(s);
-            sinew_status status = show_frame(s, -1, current.revision, &monitor, &error);
+            sinew_status status = show_frame(s, -1, current.revision, false, &monitor, &error);
             end_work(s);
             if (status != SINEW_OK || motion(s) < LIVE_REST) live_until = 0;
             pthread_mutex_lock(&s->lock);
+        } else if (s->exact_at > 0) {
+            if (s->exact_at > now_seconds()) {
+                wait_until(s, s->exact_at);
+                continue;
+            }
+            s->finishing = true;
+            atomic_store(&s->cancel, false);
+            pthread_mutex_unlock(&s->lock);
+            finish_shape(s, &current, &monitor);
+            pthread_mutex_lock(&s->lock);
+            s->finishing = false;
         } else {
             pthread_cond_wait(&s->changed, &s->lock);
         }
@@ -533,7 +567,8 @@ void solver_want(solver *s, const solver_request *request) {
     s->request.only_pose = only_pose;
     s->fresh = true;
     /* A slider that moves on lets the running solve end, so that something is always shown. */
-    if (request->session && !request->only_pose) atomic_store(&s->interrupt, true);
+    if (request->session && (!request->only_pose || s->finishing))
+        atomic_store(&s->interrupt, true);
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);
 }

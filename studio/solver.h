@@ -38,6 +38,7 @@ typedef struct solver_request {
     bool playing; /* go on from there at the clip's rate */
     bool loop;
     bool only_pose; /* since the last request only weights changed: frames of the clip still hold */
+    bool moving; /* part of a gesture: a rough shape at once, the exact one when the hand rests */
 } solver_request;
 
 sinew_status solver_create(const solver_handler *handler, solver **out, sinew_error *error);

@@ -143,6 +143,10 @@ typedef struct sinew_input {
      * models; the force model must be built for obstacles: give its scene one, enabled or not. */
     int obstacle_count;
     const struct sinew_obstacle *const *obstacles;
+    /* With weights: stop at this tolerance where it is larger than the scene's, for a picture while
+     * a hand moves; solve again with 0 once it rests. 0: the scene's. Spring model; others ignore
+     * it. */
+    double tolerance;
 } sinew_input;
 
 SINEW_API void sinew_input_init(sinew_input *input);

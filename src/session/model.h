@@ -51,6 +51,7 @@ typedef struct sn_ask {
     double time;      /* seconds */
     sinew_rigid head; /* where the clip has the head, when head_moves */
     bool head_moves;  /* results stay as seen from the head all the same */
+    double tolerance; /* at which a live solve may stop, where it is larger than the scene's */
     sinew_contact *contacts; /* wanted contact points, or NULL */
     int contact_capacity;
 } sn_ask;

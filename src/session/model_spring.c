@@ -371,7 +371,9 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     SN_TRY(join_obstacles(m, ask, &frame, error));
     sinew_spring_frame_info solved = {.size = sizeof solved};
     bool on_device;
+    m->state->settings.tolerance = fmax(m->settings.tolerance, ask->tolerance);
     sinew_status status = solve_frame(m, &frame, positions, &solved, &on_device, monitor, error);
+    m->state->settings.tolerance = m->settings.tolerance;
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
     fill_result(m, ask, &solved, on_device, result, fields);
     list_contacts(m, ask, result);

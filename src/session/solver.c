@@ -150,7 +150,8 @@ static sinew_status resolve(sinew_solver *s, const sinew_input *input, sn_ask *a
                     .pull_count = input->pull_count,
                     .pulls = input->pulls,
                     .obstacle_count = input->obstacle_count,
-                    .obstacles = input->obstacles};
+                    .obstacles = input->obstacles,
+                    .tolerance = input->weights ? input->tolerance : 0};
     ask->time = frame || isnan(input->time) ? clip->times[row] : input->time;
     ask->sample = frame ? input->frame : sn_clip_nearest(clip, ask->time);
     if (input->weights) {
@@ -415,6 +416,7 @@ sinew_status sinew_solver_solve(sinew_solver *s, const sinew_input *input, sinew
     SN_OPTIONS(sinew_input, own, input, error);
     SN_REQUIRE(own.pull_count >= 0 && (own.pulls || own.pull_count == 0), error);
     SN_REQUIRE(own.obstacle_count >= 0 && (own.obstacles || own.obstacle_count == 0), error);
+    SN_REQUIRE(own.tolerance >= 0 && own.tolerance < 1, error);
     SN_OPTIONS(sinew_result, out, result, error);
     SN_TRY(require_prepared(s, error));
     sinew_status status = solve(s, &own, &out, monitor, error);

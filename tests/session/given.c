@@ -133,11 +133,64 @@ static void loads_that_a_model_ignores_are_reported_once(void **state) {
     sinew_session_destroy(session);
 }
 
+static double farthest(size_t size, const double *a, const double *b) {
+    double most = 0;
+    for (size_t i = 0; i < size; i++) most = fmax(most, fabs(a[i] - b[i]));
+    return most;
+}
+
+static void a_given_tolerance_holds_for_one_live_solve(void **state) {
+    (void)state;
+    sinew_session *session = prepared(BENT "\"spring\", \"parameters\": {\"tolerance\": 1e-9}}");
+    sinew_solver *solver = sinew_session_solver(session);
+    size_t size = 3 * (size_t)test_vertex_count(solver);
+    double *shape = calloc(2 * size, sizeof *shape), *expected = shape + size, weights[8] = {0};
+    weights[sinew_rig_find_slider(sinew_session_rig(session), "bend120")] = 0.6;
+    sinew_input input;
+    sinew_result exact, rough;
+    sinew_input_init(&input), sinew_result_init(&exact), sinew_result_init(&rough);
+    exact.positions = expected, rough.positions = shape;
+    input.weights = weights;
+    assert_ok(sinew_session_solve(session, &input, &exact, NULL, &error));
+    /* one below the scene's changes nothing */
+    sinew_solver_reset(solver);
+    input.tolerance = 1e-12;
+    assert_ok(sinew_session_solve(session, &input, &rough, NULL, &error));
+    assert_memory_equal(shape, expected, size * sizeof *shape);
+    /* a larger one ends the solve early, near the exact shape; the next goes on from there */
+    sinew_solver_reset(solver);
+    input.tolerance = 1e-3;
+    assert_ok(sinew_session_solve(session, &input, &rough, NULL, &error));
+    assert_true(rough.iterations < exact.iterations);
+    assert_below(rough.residual, 1e-3);
+    assert_true(rough.residual > 1e-9);
+    assert_below(farthest(size, shape, expected), 1e-3);
+    input.tolerance = 0;
+    assert_ok(sinew_session_solve(session, &input, &rough, NULL, &error));
+    assert_below(rough.residual, 1e-9);
+    assert_below(farthest(size, shape, expected), 1e-7);
+    /* frames of the clip are reproducible, whatever the input says */
+    input.weights = NULL;
+    assert_ok(sinew_session_solve(session, &input, &exact, NULL, &error));
+    input.tolerance = 1e-3;
+    sinew_solver_reset(solver);
+    assert_ok(sinew_session_solve(session, &input, &rough, NULL, &error));
+    assert_memory_equal(shape, expected, size * sizeof *shape);
+    static const double wrong[] = {-1, 1, NAN, INFINITY};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        input.tolerance = wrong[k];
+        assert_int_equal(sinew_session_solve(session, &input, &rough, NULL, &error), SINEW_MISUSE);
+    }
+    free(shape);
+    sinew_session_destroy(session);
+}
+
 int test_given(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(given_pulls_and_obstacles_act_like_those_of_the_scene),
         cmocka_unit_test(pins_are_where_the_input_puts_them),
         cmocka_unit_test(loads_that_a_model_ignores_are_reported_once),
+        cmocka_unit_test(a_given_tolerance_holds_for_one_live_solve),
     };
     return cmocka_run_group_tests_name("given", tests, NULL, NULL);
 }

@@ -93,6 +93,28 @@ test('patches of one gesture are one step of the history', async () => {
   client.close();
 });
 
+test('a gesture shows rough shapes at once; the exact one follows when the hand rests', async () => {
+  const client = await shared.connect();
+  await client.next('frame', (f) => !f.building);
+  client.patch([{ op: 'add', path: '/weights/bend180', value: 0.45 }], 'drag', { gesture: 'g2' });
+  const { revision } = await client.next('patch', (p) => p.label === 'drag');
+  const rough = await client.next('frame', (f) => f.revision === revision && !f.building);
+  check(rough.rough && rough.converged && rough.residual < 1e-3, `rough: ${rough.residual}`);
+  const exact = await client.next('frame', (f) => f.revision === revision);
+  check(!exact.rough && exact.converged && exact.residual < 1e-6, `exact: ${exact.residual}`);
+  await client.next('solved', (m) => m.revision === revision);
+  const apart = Math.max(...exact.positions.map((x, i) => Math.abs(x - rough.positions[i])));
+  check(apart < 1e-3, `the two differ by ${apart}`);
+  // Without a gesture, the first is exact.
+  client.patch([{ op: 'add', path: '/weights/bend180', value: 0.2 }], 'typed');
+  const typed = await client.next('patch', (p) => p.label === 'typed');
+  const frame = await client.next('frame', (f) => f.revision === typed.revision);
+  check(!frame.rough && frame.residual < 1e-6, 'typed numbers are exact');
+  client.send({ type: 'undo' });
+  client.send({ type: 'undo' });
+  client.close();
+});
+
 test('trial patches leave no trace', async () => {
   const client = await shared.connect();
   const before = JSON.stringify((await client.next('scene')).scene);
