@@ -16,6 +16,7 @@
 #include "io/binary.h"
 #include "io/gltf_share.h"
 #include "io/gltf_write.h"
+#include "io/names.h"
 #include "io/rig_json.h"
 #include "mesh/normals.h"
 #include "mesh/topology.h"
@@ -343,9 +344,10 @@ static sinew_status write_primitive(keeper *k, int instance, const json_t *mesh,
     for (int i = 0; status == SINEW_OK && i < k->order_count; i++) {
         const sinew_target *target = &k->rig->targets[k->order[i]];
         const sinew_target *before = k->was[i] >= 0 ? old_target(k, target->name) : NULL;
-        json_t *object = NULL;
-        if (before && !changed_on(k, block, before, target)) {
-            object = json_incref(json_array_get(old, (size_t)k->was[i]));
+        /* Another primitive of the mesh may have fewer targets than the first. */
+        json_t *kept = before ? json_array_get(old, (size_t)k->was[i]) : NULL, *object = NULL;
+        if (kept && !changed_on(k, block, before, target)) {
+            object = json_incref(kept);
         } else {
             status = check_invertible(k, &k->layout.instances[instance]);
             if (status == SINEW_OK) status = check_nodes(k, block, primitive, mesh, target);
@@ -582,19 +584,21 @@ static bool moves_mesh(const keeper *k, const json_t *mesh, const sinew_target *
 static int find_order(keeper *k, const json_t *mesh) {
     const json_t *primitive = json_array_get(json_object_get(mesh, "primitives"), 0);
     int old_count = (int)json_array_size(json_object_get(primitive, "targets"));
+    sn_names names = {0};
+    for (int i = 0; i < old_count; i++) {
+        char number[32];
+        const char *name = sn_gltf_target_name(&k->layout.gltf, mesh, i, number);
+        k->file.failed |= sn_names_add(&names, name, strlen(name)) < 0;
+    }
     k->order_count = 0;
     for (int t = 0; t < k->rig->target_count; t++) {
         const sinew_target *target = &k->rig->targets[t];
-        int was = -1;
-        for (int i = 0; was < 0 && i < old_count; i++) {
-            char number[32];
-            if (strcmp(sn_gltf_target_name(&k->layout.gltf, mesh, i, number), target->name) == 0)
-                was = i;
-        }
+        int was = sn_names_find(&names, target->name, strlen(target->name));
         if (was < 0 && (k->expression[t] || !moves_mesh(k, mesh, target))) continue;
         k->was[k->order_count] = was;
         k->order[k->order_count++] = t;
     }
+    sn_names_release(&names);
     return old_count;
 }
 

@@ -153,6 +153,24 @@ static void poses_between_keys_lie_between_them(void **state) {
     sinew_frames_destroy(frames);
 }
 
+/* Some exporters give targets only to the primitives that move. */
+static void primitives_may_have_fewer_targets_than_the_first(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = store_changed("few.glb", "\"targets\":[{\"POSITION\":4},{\"POSITION\":5}]}]}",
+                                   "\"targets\":[{\"POSITION\":4},{\"POSITION\":5}]},"
+                                   "{\"attributes\":{\"POSITION\":6},\"material\":0}]}");
+    assert_ok(
+        sinew_rig_write_into(temporary("kept.glb"), temporary("few.glb"), rig, NULL, NULL, &error));
+    const char *path = temporary("kept.glb");
+    sinew_rig *back;
+    assert_ok(sinew_rig_read(1, &path, &back, &error));
+    assert_same_rig(rig, back);
+    assert_same_mesh(rig->neutral, back->neutral, 0);
+    sinew_rig_destroy(back);
+    sinew_rig_destroy(rig);
+}
+
 typedef struct parsed {
     char *bytes;
     size_t size;
@@ -629,6 +647,7 @@ static void contents_tell_what_is_not_used(void **state) {
 int test_keep(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(poses_between_keys_lie_between_them),
+        cmocka_unit_test(primitives_may_have_fewer_targets_than_the_first),
         cmocka_unit_test(a_rig_that_did_not_change_gives_the_same_bytes),
         cmocka_unit_test(new_targets_and_positions_leave_everything_else_as_it_was),
         cmocka_unit_test(a_single_refused_allocation_is_survived),
