@@ -53,6 +53,8 @@ sinew_status sn_gltf_accessor_open(sn_gltf *gltf, const json_t *index, const cha
 /* All elements as numbers: values[count * components]. Refuses what is not finite. */
 sinew_status sn_gltf_accessor_read(sn_gltf *gltf, const sn_gltf_accessor *accessor,
                                    const char *what, double *values);
+/* The keys of an animation, which must increase. */
+sinew_status sn_gltf_read_times(sn_gltf *gltf, const sn_gltf_accessor *accessor, double *times);
 /* Unsigned integers below `limit`. */
 sinew_status sn_gltf_accessor_indices(sn_gltf *gltf, const sn_gltf_accessor *accessor,
                                       const char *what, int limit, int *indices);

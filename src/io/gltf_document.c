@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -181,7 +182,12 @@ static sinew_status open_file(const sn_gltf *g, const char *uri, sn_gltf_bytes *
         memcpy(path, g->source->path, folder);
         strcpy(path + folder, relative);
         char *bytes;
-        status = sn_load(path, &bytes, &buffer->size, g->error);
+        struct stat info;
+        /* opening a pipe that nobody writes to would wait for ever */
+        if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+            status = sn_gltf_fail(g, "buffer %.80s is not a regular file", uri);
+        else
+            status = sn_load(path, &bytes, &buffer->size, g->error);
         if (status == SINEW_OK) buffer->bytes = buffer->owned = bytes;
     } else {
         status = sn_no_memory(g->error);
@@ -352,8 +358,9 @@ sinew_status sn_gltf_accessor_open(sn_gltf *g, const json_t *index, const char *
     const json_t *object = sn_gltf_item(g, "accessors", index);
     if (!object) return sn_gltf_fail(g, "%s names an accessor that does not exist", what);
     int64_t count, type;
-    if (!sn_json_integer(json_object_get(object, "count"), 1, INT_MAX / 4, &count) ||
-        !sn_json_integer(json_object_get(object, "componentType"), 5120, 5126, &type) ||
+    if (!sn_json_integer(json_object_get(object, "count"), 1, INT_MAX / 4, &count))
+        return sn_gltf_fail(g, "%s: the number of elements is not 1 to %d", what, INT_MAX / 4);
+    if (!sn_json_integer(json_object_get(object, "componentType"), 5120, 5126, &type) ||
         component_size(type) == 0 || component_count(sn_json_string(object, "type")) != components)
         return sn_gltf_fail(g, "%s is not %d numbers per element", what, components);
     if (expected >= 0 && count != expected)
@@ -466,6 +473,14 @@ sinew_status sn_gltf_accessor_read(sn_gltf *g, const sn_gltf_accessor *a, const 
                                 values + i * components));
     }
     return a->sparse ? read_sparse(g, a, what, values) : SINEW_OK;
+}
+
+sinew_status sn_gltf_read_times(sn_gltf *g, const sn_gltf_accessor *a, double *times) {
+    SN_TRY(sn_gltf_accessor_read(g, a, "animation times", times));
+    for (int k = 1; k < a->count; k++)
+        if (!(times[k] > times[k - 1]))
+            return sn_gltf_fail(g, "animation times do not increase at key %d", k);
+    return SINEW_OK;
 }
 
 sinew_status sn_gltf_accessor_indices(sn_gltf *g, const sn_gltf_accessor *a, const char *what,

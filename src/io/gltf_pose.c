@@ -173,7 +173,7 @@ static sinew_status sample(poser *p, const json_t *sampler, const char *what, in
         return sn_gltf_fail(g, "%s: %d keys do not fit %d values", what, input.count, output.count);
     double *times = SN_NEW(double, input.count), *values = SN_NEW(double, rows *n);
     sinew_status status = times && values ? SINEW_OK : sn_no_memory(g->error);
-    if (status == SINEW_OK) status = sn_gltf_accessor_read(g, &input, "animation times", times);
+    if (status == SINEW_OK) status = sn_gltf_read_times(g, &input, times);
     if (status == SINEW_OK) status = sn_gltf_accessor_read(g, &output, what, values);
     if (status == SINEW_OK) {
         int k = 0, last = input.count - 1;
@@ -251,7 +251,7 @@ sinew_status sn_gltf_clip_range(sn_gltf *g, const char *name, double *start, dou
                                      "animation times", 1, -1, &input));
         double *times = SN_NEW(double, input.count);
         if (!times) return sn_no_memory(g->error);
-        sinew_status status = sn_gltf_accessor_read(g, &input, "animation times", times);
+        sinew_status status = sn_gltf_read_times(g, &input, times);
         for (int k = 0; status == SINEW_OK && k < input.count; k++)
             *start = fmin(*start, times[k]), *end = fmax(*end, times[k]);
         sn_free(times);
