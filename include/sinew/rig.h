@@ -16,7 +16,7 @@
  * accepts a b_k, sinew_rig_shape returns it, sinew_rig_whole_face_weights converts the weights.
  *
  * Targets are sparse: only moved vertices are stored. Names are unique among targets and among
- * sliders. */
+ * sliders. A rig has at most 16,384 targets. */
 #ifndef SINEW_RIG_H
 #define SINEW_RIG_H
 

@@ -51,8 +51,13 @@ void sinew_rig_destroy(sinew_rig *rig) {
 /* --- targets ----------------------------------------------------------------------------------
  */
 
+/* Many times what the largest rigs have. Names are compared in pairs, here and elsewhere. */
+enum { MOST_TARGETS = 16384 };
+
 static sinew_status check_name(const sinew_rig *rig, const char *name, bool slider,
                                sinew_error *error) {
+    if (rig->target_count >= MOST_TARGETS)
+        return sn_fail(error, SINEW_BAD_INPUT, "a rig can have %d targets at most", MOST_TARGETS);
     if (!*name) return sn_fail(error, SINEW_BAD_INPUT, "a target has an empty name");
     for (int i = 0; i < rig->target_count; i++)
         if (strcmp(rig->targets[i].name, name) == 0)
