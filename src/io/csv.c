@@ -64,7 +64,14 @@ sinew_status sn_csv_number(sn_text *text, const char *what, bool missing, double
         sn_csv_cell(text, &cell);
         return SINEW_OK;
     }
+    bool quoted = *text->at == '"';
+    if (quoted) {
+        text->at++;
+        skip_blanks(text);
+    }
     bool found = sn_number(&text->at, value);
+    skip_blanks(text);
+    if (quoted) found = found && !sn_text_line_done(text) && *text->at++ == '"';
     skip_blanks(text);
     if (!found || !(*text->at == ',' || sn_text_line_done(text))) {
         text->at = start;

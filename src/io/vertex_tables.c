@@ -22,21 +22,33 @@ static sinew_status read_index(sn_text *text, const char *what, int count, int *
 
 /* --- vertex,value ----------------------------------------------------------------------------- */
 
+/* vertex,value: another header is that of another table. */
+static bool is_vertex_header(sn_text line) {
+    const char *cell;
+    return sn_csv_cell(&line, &cell) > 0 && *cell == 'v';
+}
+
 sinew_status sn_vertex_values_parse(const sn_source *source, int vertex_count, double *values,
                                     sinew_error *error) {
     SN_TRY(sn_text_check(source, error));
     sn_text text = sn_text_open(source, error);
-    for (bool first = true; sn_csv_next_row(&text); first = false) {
-        if (first && (*text.at == 'v' || *text.at == '"')) {
+    bool *given = SN_NEW0(bool, vertex_count);
+    sinew_status status = given ? SINEW_OK : sn_no_memory(error);
+    for (bool first = true; status == SINEW_OK && sn_csv_next_row(&text); first = false) {
+        if (first && is_vertex_header(text)) {
             sn_text_next_line(&text);
             continue;
         }
         int vertex = 0;
-        SN_TRY(read_index(&text, "vertex", vertex_count, &vertex));
-        SN_TRY(sn_csv_number(&text, "a value", false, &values[vertex]));
-        SN_TRY(sn_csv_row_end(&text));
+        status = read_index(&text, "vertex", vertex_count, &vertex);
+        if (status == SINEW_OK && given[vertex])
+            status = sn_text_fail(&text, "vertex %d is given twice", vertex);
+        if (status == SINEW_OK) status = sn_csv_number(&text, "a value", false, &values[vertex]);
+        if (status == SINEW_OK) status = sn_csv_row_end(&text);
+        if (status == SINEW_OK) given[vertex] = true;
     }
-    return SINEW_OK;
+    sn_free(given);
+    return status;
 }
 
 sinew_status sinew_vertex_values_read(const char *path, int vertex_count, double *values,

@@ -12,7 +12,7 @@ static void curves_come_back_with_their_names(void **state) {
     (void)state;
     sinew_error error;
     write_text(temporary("c.csv"),
-               "time_s, jawOpen ,\"smile, left\"\r\n0,0,1\r\n\r\n0.5,-.25,1e-3\n");
+               "time_s, jawOpen ,\"smile, left\"\r\n0,0,1\r\n\r\n\"0.5\", \" -.25 \" ,1e-3\n");
     sinew_curves *curves, *back;
     assert_ok(sinew_curves_read(temporary("c.csv"), &curves, &error));
     assert_int_equal(curves->channel_count, 2);
@@ -40,6 +40,8 @@ static void bad_curves_are_refused_by_line(void **state) {
                {"time_s,a\n0,1\n0,1\n", ":3: time 0 does not come after 0"},
                {"time_s,a\n0\n", ":2: a weight is missing"},
                {"time_s,a\n0,x\n", ":2: 'x' is not a weight"},
+               {"time_s,a\n0,\"1\n", ":2: '1' is not a weight"},
+               {"time_s,a\n0,\"1\"2\n", ":2: '1' is not a weight"},
                {"time_s,a\n0,nan\n", ":2: a weight is not finite"},
                {"time_s,a\n0,1,2\n", ":2: has more cells than the header"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
