@@ -112,6 +112,21 @@ static sinew_status inline_curves(const sinew_scene *scene, const json_t *given,
     return SINEW_OK;
 }
 
+/* Curves without a slider that get a warning each; the others are counted. */
+enum { NAMED_CURVES = 100 };
+
+static void warn_about_curves(const sinew_curves *curves, const bool *used,
+                              const sinew_monitor *monitor) {
+    int idle = 0;
+    for (int c = 0; c < curves->channel_count; c++)
+        if (!used[c] && idle++ < NAMED_CURVES)
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "curve '%s' drives no slider of the rig",
+                   curves->names[c]);
+    if (idle > NAMED_CURVES)
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "%d other curves drive no slider of the rig",
+               idle - NAMED_CURVES);
+}
+
 /* A curve without a slider is named in a warning; curves that all lack one are an error. */
 static sinew_status match_channels(const sinew_scene *scene, const sinew_rig *rig,
                                    const sinew_curves *curves, const sinew_monitor *monitor,
@@ -133,10 +148,7 @@ static sinew_status match_channels(const sinew_scene *scene, const sinew_rig *ri
                                    "the rig has no slider for any of the curves, such as '%s'; %s",
                                    curves->names[0], hint);
     }
-    for (int c = 0; status == SINEW_OK && c < curves->channel_count; c++)
-        if (!used[c])
-            sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "curve '%s' drives no slider of the rig",
-                   curves->names[c]);
+    if (status == SINEW_OK) warn_about_curves(curves, used, monitor);
     sn_free(used);
     return status;
 }

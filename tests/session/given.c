@@ -107,6 +107,32 @@ static void count_warnings(sinew_log_level level, const char *text, void *user) 
     if (level == SINEW_LOG_LEVEL_WARNING && strstr(text, "does not use")) ++*(int *)user;
 }
 
+static void count_curves(sinew_log_level level, const char *text, void *user) {
+    if (level != SINEW_LOG_LEVEL_WARNING) return;
+    if (strstr(text, "drives no slider") || strstr(text, "23 other curves drive no slider"))
+        ++*(int *)user;
+}
+
+/* A table of a hundred thousand columns is not a reason for as many lines. */
+static void curves_without_a_slider_are_named_up_to_a_limit(void **state) {
+    (void)state;
+    enum { IDLE = 123 };
+    char text[8192];
+    int size = snprintf(text, sizeof text,
+                        "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, "
+                        "\"model\": \"linear\", \"curves\": {\"times\": [0], \"values\": "
+                        "{\"bend120\": [0]");
+    for (int i = 0; i < IDLE; i++)
+        size += snprintf(text + size, sizeof text - (size_t)size, ", \"idle%d\": [0]", i);
+    snprintf(text + size, sizeof text - (size_t)size, "}}}");
+    int warnings = 0;
+    const sinew_monitor monitor = {.log = count_curves, .user = &warnings};
+    sinew_session *session = test_open(text);
+    assert_ok(sinew_session_prepare(session, &monitor, &error));
+    assert_int_equal(warnings, 101);
+    sinew_session_destroy(session);
+}
+
 static void loads_that_a_model_ignores_are_reported_once(void **state) {
     (void)state;
     sinew_session *session = prepared(BENT "\"rotation\"}");
@@ -191,6 +217,7 @@ int test_given(void) {
         cmocka_unit_test(pins_are_where_the_input_puts_them),
         cmocka_unit_test(loads_that_a_model_ignores_are_reported_once),
         cmocka_unit_test(a_given_tolerance_holds_for_one_live_solve),
+        cmocka_unit_test(curves_without_a_slider_are_named_up_to_a_limit),
     };
     return cmocka_run_group_tests_name("given", tests, NULL, NULL);
 }
