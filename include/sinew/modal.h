@@ -66,8 +66,8 @@ typedef struct sinew_modal_options {
     bool fast; /* frames in single precision: about five times faster, exact at keys, between them
                   1e-6 of the diagonal off, 1e-5 for 200k tets (default false). Shells stay in
                   double. */
-    /* Painted stiffness, > 0, per vertex of the mesh (per tet with sinew_modal_create_tets): a
-     * factor on `young`. NULL: 1. */
+    /* Painted stiffness, > 0 and at most 1e9, per vertex of the mesh (per tet with
+     * sinew_modal_create_tets): a factor on `young`. NULL: 1. */
     const double *stiffness;
     /* Custom basis instead of vibration modes: `basis_count` displacement fields of 3 per vertex
      * of the mesh, one after the other. */

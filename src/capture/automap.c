@@ -512,6 +512,14 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
                          sinew_error *error) {
     anchors a;
     bool swapped = false;
+    double spread = 0;
+    for (int i = 1; i < m->count; i++)
+        spread = fmax(spread, sn_distance(sn_at(m->from, i), sn_at(m->from, 0)));
+    if (m->count > 1 && !(spread > 0))
+        return sn_fail(
+            error, SINEW_BAD_INPUT,
+            "the %d markers are all at the same position, and cannot be placed on a face",
+            m->count);
     memcpy(m->image, m->from, 3 * sizeof(double) * (size_t)m->count);
     read_layout(m, &a);
     double as_it_is = nearest_points(m), second = INFINITY;

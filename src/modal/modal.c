@@ -13,6 +13,8 @@
 
 /* Of what is stored: to be counted up when shapes or their order change. */
 static const char CACHE_VERSION[] = "modal modes 2";
+/* A painted part this much stiffer than another is rigid, and far from what rounding allows. */
+static const double STIFFEST = 1e9;
 
 void sinew_modal_options_init(sinew_modal_options *options) {
     *options = (sinew_modal_options){.size = sizeof *options,
@@ -43,8 +45,10 @@ static sinew_status check_options(const sinew_modal_options *o, int painted, sin
     if (o->pose_count < 0 || (o->pose_count > 0 && !o->poses))
         return sn_fail(error, SINEW_BAD_INPUT, "the poses are missing");
     for (int i = 0; o->stiffness && i < painted; i++)
-        if (!(o->stiffness[i] > 0) || !isfinite(o->stiffness[i]))
-            return sn_fail(error, SINEW_BAD_INPUT, "stiffness %d must be positive", i);
+        if (!(o->stiffness[i] > 0 && o->stiffness[i] <= STIFFEST))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "stiffness factor %d is %g, but must be above 0 and at most %g", i,
+                           o->stiffness[i], STIFFEST);
     return SINEW_OK;
 }
 
