@@ -1,5 +1,6 @@
 """Files for the hostile suite: good ones, made by the command under test, and ruined copies."""
 import json
+import os
 import pathlib
 import random
 import socket
@@ -107,6 +108,8 @@ def write_special(folder):
         "lone.csv": "time_s,nose_x,nose_y,nose_z\n0,0,0,0\n0.1,0,0,0\n",
         "far_marker_map.csv": "nose,999999999\n",
         "word_marker_map.csv": "nose,somewhere\n",
+        "same_map.csv": "vertex,value\n0,1\n0,0\n",
+        "stiff_map.csv": "vertex,value\n0,1e308\n",
         "deep.json": "[" * 100000,
         "cut.json": '{"sinew": 1, ',
         "list.json": "[1, 2]",
@@ -172,15 +175,18 @@ def write_special(folder):
     (folder / "glb2.glb").write_bytes(b"glTF" + struct.pack("<II", 9, 12))
     (folder / "long.glb").write_bytes(b"glTF" + struct.pack("<IIII", 2, 0x7fffffff, 0x7fffffff,
                                                             0x4E4F534A))
-    write_vrm(folder)
+    head, *rows = [line for line in (folder / "face" / "markers.csv").read_text().splitlines()
+                   if line[0] != "#"]
+    (folder / "heap.csv").write_text(f"{head}\n0" + ",0.1" * (len(head.split(",")) - 1) + "\n")
+    write_gltf(folder)
     write_fbx(folder)
     write_manifests(folder)
     (folder / "folder.obj").mkdir()
     (folder / "hollow").mkdir()
 
 
-def write_vrm(folder):
-    """A triangle with one morph target, and more expressions than any face."""
+def write_gltf(folder):
+    """A triangle with one morph target, in ways that no exporter has."""
     points = struct.pack("<9f", 0, 0, 0, 1, 0, 0, 0, 1, 0) + struct.pack("<9f", *[0] * 8, 1)
     binary = points + struct.pack("<3I", 0, 1, 2)
     accessor = {"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
@@ -195,15 +201,38 @@ def write_vrm(folder):
                        "count": 3}],
         "bufferViews": [{"buffer": 0, "byteLength": len(binary)}],
         "buffers": [{"byteLength": len(binary)}], "extensionsUsed": ["VRMC_vrm"]}
+
+    def write(name, document, binary):
+        text = json.dumps(document).encode()
+        text += b" " * (-len(text) % 4)
+        (folder / name).write_bytes(
+            b"glTF" + struct.pack("<II", 2, 28 + len(text) + len(binary))
+            + struct.pack("<II", len(text), 0x4E4F534A) + text
+            + struct.pack("<II", len(binary), 0x004E4942) + binary)
+
     bind = {"morphTargetBinds": [{"node": 0, "index": 0, "weight": 1}]}
-    document["extensions"] = {"VRMC_vrm": {"specVersion": "1.0", "expressions": {
-        "custom": {f"e{i}": bind for i in range(2000)}}}}
-    text = json.dumps(document).encode()
-    text += b" " * (-len(text) % 4)
-    (folder / "crowd.vrm").write_bytes(
-        b"glTF" + struct.pack("<II", 2, 28 + len(text) + len(binary))
-        + struct.pack("<II", len(text), 0x4E4F534A) + text
-        + struct.pack("<II", len(binary), 0x004E4942) + binary)
+    write("crowd.vrm", {**document, "extensions": {"VRMC_vrm": {
+        "specVersion": "1.0", "expressions": {"custom": {f"e{i}": bind for i in range(2000)}}}}},
+        binary)
+    primitive = {**document["meshes"][0]["primitives"][0], "targets": [{"POSITION": 1}] * 20000}
+    write("crowd.glb", {**document, "meshes": [{"primitives": [primitive]}]}, binary)
+    count = json.loads(json.dumps(document))
+    count["accessors"][0]["count"] = -3
+    write("count.glb", count, binary)
+    back = json.loads(json.dumps(document))
+    back["accessors"] += [{"bufferView": 1, "componentType": 5126, "type": "SCALAR", "count": 2},
+                          {"bufferView": 1, "byteOffset": 8, "componentType": 5126,
+                           "type": "SCALAR", "count": 2}]
+    back["bufferViews"].append({"buffer": 0, "byteOffset": len(binary), "byteLength": 16})
+    back["animations"] = [{"name": "back", "samplers": [{"input": 3, "output": 4}], "channels": [
+        {"sampler": 0, "target": {"node": 0, "path": "weights"}}]}]
+    back["buffers"][0]["byteLength"] += 16
+    write("back.glb", back, binary + struct.pack("<4f", 1, 0, 0, 1))
+    del document["extensionsUsed"]
+    os.mkfifo(folder / "pipe.bin")
+    for kind, uri in (("pipe", "pipe.bin"), ("hollow", "hollow"), ("loop", "loop.obj")):
+        document["buffers"] = [{"byteLength": len(binary), "uri": uri}]
+        (folder / f"{kind}.gltf").write_text(json.dumps(document))
 
 
 def write_fbx(folder):
