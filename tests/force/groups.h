@@ -14,5 +14,5 @@ int test_jaw(void);
 int test_flesh(void);
 int test_skin_contact(void);
 int test_skull(void);
-
+int test_recorded(void);
 #endif

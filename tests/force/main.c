@@ -16,5 +16,6 @@ int main(void) {
     failed += test_flesh();
     failed += test_skin_contact();
     failed += test_skull();
+    failed += test_recorded();
     return failed != 0;
 }

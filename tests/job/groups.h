@@ -9,4 +9,5 @@ int test_locks(void);
 int test_modal(void);
 int test_parts(void);
 int test_reports(void);
+int test_recorded(void);
 #endif

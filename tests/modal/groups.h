@@ -6,4 +6,5 @@ int test_modes(void);
 int test_motion(void);
 int test_constraints(void);
 int test_meshes(void);
+int test_recorded(void);
 #endif

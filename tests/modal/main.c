@@ -9,5 +9,6 @@ int main(void) {
     failed += test_motion();
     failed += test_constraints();
     failed += test_meshes();
+    failed += test_recorded();
     return failed != 0;
 }

@@ -23,4 +23,5 @@ int test_fit_trust(void);
 int test_fit_parameters(void);
 int test_fit_sliders(void);
 int test_fit_frames(void);
+int test_recorded(void);
 #endif

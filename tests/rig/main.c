@@ -26,5 +26,6 @@ int main(void) {
     failed += test_fit_parameters();
     failed += test_fit_sliders();
     failed += test_fit_frames();
+    failed += test_recorded();
     return failed != 0;
 }

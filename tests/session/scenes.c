@@ -1,6 +1,6 @@
 #include "scenes.h"
 
-#include "support.h"
+#include "recorded.h"
 
 static sinew_error error;
 
@@ -247,4 +247,32 @@ void test_frame(sinew_solver *solver, int frame, double *positions) {
     sinew_status status = sinew_solver_solve(solver, &input, &result, NULL, &error);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) fail_msg("%s", error.message);
     assert_int_equal(result.frame, frame);
+}
+
+void test_recorded_scene(const char *name, const char *text, int frames, double tolerance) {
+    sinew_session *session = test_open(text);
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    sinew_solver *solver = sinew_session_solver(session);
+    int count = 3 * test_vertex_count(solver);
+    double *positions = calloc((size_t)frames * (size_t)count, sizeof *positions), counts[4] = {0};
+    assert_non_null(positions);
+    for (int f = 0; f < frames; f++) {
+        sinew_input input;
+        sinew_result result;
+        sinew_input_init(&input), sinew_result_init(&result);
+        input.frame = f;
+        result.positions = positions + (size_t)f * (size_t)count;
+        sinew_status status = sinew_solver_solve(solver, &input, &result, NULL, &error);
+        if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) fail_msg("%s", error.message);
+        const double found[] = {status == SINEW_OK, result.iterations, result.inverted,
+                                result.contact_count};
+        for (int k = 0; k < 4; k++) counts[k] += found[k];
+    }
+    sinew_session_destroy(session);
+    char part[256];
+    snprintf(part, sizeof part, "%s, steps", name);
+    assert_recorded(part, 4, counts, 0);
+    snprintf(part, sizeof part, "%s, shape", name);
+    assert_recorded(part, frames * count, positions, tolerance);
+    free(positions);
 }

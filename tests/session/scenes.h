@@ -17,5 +17,8 @@ sinew_session *test_open(const char *text);
 int test_vertex_count(sinew_solver *solver);
 /* positions of a frame of the clip. */
 void test_frame(sinew_solver *solver, int frame, double *positions);
+/* The first frames of a scene as they were recorded (recorded.h): positions within the tolerance,
+ * exactly as many steps, contacts and inverted elements. */
+void test_recorded_scene(const char *name, const char *text, int frames, double tolerance);
 
 #endif

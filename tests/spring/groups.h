@@ -10,4 +10,5 @@ int test_paths(void);
 int test_self_contact(void);
 int test_self_embedded(void);
 int test_store(void);
+int test_recorded(void);
 #endif

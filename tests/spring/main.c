@@ -13,5 +13,6 @@ int main(void) {
     failed += test_self_embedded();
     failed += test_store();
     failed += test_bad_input();
+    failed += test_recorded();
     return failed != 0;
 }
