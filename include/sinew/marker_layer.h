@@ -4,8 +4,9 @@
  *                  + mu D^4 sum_v a_v |(Laplacian delta)_v|^2 + sum_v (1e-6 + p_v) a_v |delta_v|^2
  *
  * r_i is the marker minus its position on the solved shape, m the number of markers, a_v fractions
- * of the area, D the bounding-box diagonal; delta = 0 on held vertices. The matrix does not depend
- * on the frame: delta = Psi l with one small solve for l. Skin far from all markers does not move:
+ * of the area, D the bounding-box diagonal, of a body at most 7 distances between the eyes (and the
+ * area a_v relates to that of the head); delta = 0 on held vertices. The matrix does not depend on
+ * the frame: delta = Psi l with one small solve for l. Skin far from all markers does not move:
  * p_v grows from 0 to mu (D / h)^4 between h and 2 h along the skin from the nearest marker, h the
  * spacing of markers. Only the outer skin moves: what lies inside (the mouth bag, sockets, eyes,
  * teeth, tongue) follows its own rig motion. Parts without markers that lie on the skin and move

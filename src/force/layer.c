@@ -32,6 +32,7 @@ sinew_status sn_layer_matrix(const sn_skin *s, double smoothing, const double *f
     int n = s->vertex_count;
     double total = 0, d2 = s->diagonal * s->diagonal;
     for (int v = 0; v < n; v++) total += s->area[v];
+    total *= s->scale * s->scale; /* of the head */
     double *weight = SN_NEW(double, n);
     sn_sparse *laplacian = NULL, *plate = NULL, *pull = NULL;
     sn_triplets t = {0};
@@ -226,14 +227,15 @@ static void carry_riders(sn_layer *layer) {
     }
 }
 
-sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const sinew_marker_map *map,
-                             double smoothing, bool contact, const sinew_monitor *monitor,
-                             sn_layer **layer, sinew_error *error) {
+sinew_status sn_layer_create(const sn_skin *whole, const sinew_rig *rig,
+                             const sinew_marker_map *map, double smoothing, bool contact,
+                             const sinew_monitor *monitor, sn_layer **layer, sinew_error *error) {
     const sinew_mesh *mesh = rig->neutral;
     *layer = NULL;
     if (!(smoothing >= 1e-12 && smoothing <= 1))
         return sn_fail(error, SINEW_BAD_INPUT, "marker layer: smoothing must be in [1e-12, 1]");
-    size_t n = (size_t)skin->vertex_count, m = (size_t)map->count;
+    size_t n = (size_t)whole->vertex_count, m = (size_t)map->count;
+    sn_skin sized = *whole, *skin = &sized;
     sn_layer *made = SN_NEW0(sn_layer, 1);
     if (!made) return sn_no_memory(error);
     made->vertex_count = (int)n, made->marker_count = (int)m;
@@ -244,8 +246,9 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const si
     double *far = SN_NEW(double, n);
     sinew_status status = made->spread && made->coupling && far ? SINEW_OK : sn_no_memory(error);
     sinew_anatomy *anatomy = NULL;
-    if (status == SINEW_OK) status = pull_far_parts(skin, mesh, map, smoothing, far, error);
     if (status == SINEW_OK) status = sinew_anatomy_create(rig, monitor, &anatomy, error);
+    if (status == SINEW_OK) sn_skin_fit_head(skin, sinew_anatomy_eye_distance(anatomy));
+    if (status == SINEW_OK) status = pull_far_parts(skin, mesh, map, smoothing, far, error);
     if (status == SINEW_OK) status = pull_inside(skin, anatomy, smoothing, far, error);
     if (status == SINEW_OK) status = sn_layer_matrix(skin, smoothing, far, &matrix, error);
     sn_free(far);

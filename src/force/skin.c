@@ -97,7 +97,7 @@ static sinew_status fill(sn_skin *s, const sinew_rig *rig, const sn_topology *to
     size_t n = (size_t)s->vertex_count;
     memcpy(s->rest, mesh->positions, 3 * n * sizeof(double));
     memcpy(s->edges, topology->edges.vertices, 2 * sizeof(int) * (size_t)s->edge_count);
-    s->diagonal = sinew_diagonal(s->vertex_count, s->rest);
+    s->diagonal = sinew_diagonal(s->vertex_count, s->rest), s->scale = 1;
     if (!(s->diagonal > 0) || !isfinite(s->diagonal))
         return sn_fail(error, SINEW_BAD_INPUT, "force: the neutral has no size");
     sn_mass_barycentric(s->vertex_count, s->rest, mesh->triangle_count, mesh->triangles, s->area);
@@ -126,6 +126,15 @@ static sinew_status fill(sn_skin *s, const sinew_rig *rig, const sn_topology *to
     }
     for (size_t v = 0; v < n; v++) s->fixed_count += s->fixed[v];
     return SINEW_OK;
+}
+
+/* Diagonal of the largest head, with its neck and shoulders, in distances between the eyes. */
+#define HEAD 7
+
+void sn_skin_fit_head(sn_skin *s, double eye_distance) {
+    double head = HEAD * eye_distance;
+    if (!(head > 0 && head < s->diagonal)) return;
+    s->scale *= head / s->diagonal, s->diagonal = head;
 }
 
 sinew_status sn_skin_create(const sinew_rig *rig, int fixed_count, const int *fixed, sn_skin **skin,

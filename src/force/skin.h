@@ -13,6 +13,7 @@
 typedef struct sn_skin {
     int vertex_count, edge_count;
     double diagonal, mean_area;
+    double scale; /* diagonal over that of the mesh; less than 1 where it was fitted to a head */
     double *rest; /* 3 per vertex */
     double *area; /* per vertex over the mean, at least SINEW_FORCE_LEAST_AREA */
     bool *fixed;  /* per vertex */
@@ -34,6 +35,9 @@ typedef struct sn_skin {
 sinew_status sn_skin_create(const sinew_rig *rig, int fixed_count, const int *fixed, sn_skin **skin,
                             sinew_error *error);
 void sn_skin_destroy(sn_skin *skin);
+/* The size of a whole body says nothing about lids and lips: the diagonal becomes at most that of a
+ * head whose eyes are so far apart. 0: not known. */
+void sn_skin_fit_head(sn_skin *skin, double eye_distance);
 
 /* (L x)_v over the area of v, as a matrix without the columns of held vertices. */
 sinew_status sn_skin_laplacian(const sn_skin *skin, sn_sparse **matrix, sinew_error *error);
