@@ -222,6 +222,12 @@ static sinew_status find_sphere(cli_call *call, const scenery *shown, const char
     return SINEW_OK;
 }
 
+/* Frames, views or the size are not the usual ones: `render` finds the grid. */
+static bool is_chosen(cli_call *call) {
+    return cli_given(call, "--fps") || cli_given(call, "--frames") || cli_given(call, "--views") ||
+           cli_given(call, "--size");
+}
+
 static sinew_status draw(cli_call *call, const scenery *shown, bool picture, const char *frames,
                          const char *out) {
     bool found = shown->about.found;
@@ -239,7 +245,9 @@ static sinew_status draw(cli_call *call, const scenery *shown, bool picture, con
                                   : "1280x720");
     add(&l, "--no-ground", NULL);
     add(&l, "--out", out);
-    if (picture) add(&l, "--frame", "all"), add(&l, "--columns", "10");
+    if (picture) add(&l, "--frame", "all");
+    if (picture && !is_chosen(call))
+        add(&l, "--columns", "10"); /* both views of a frame in a row */
     if (found) add(&l, "--look-at", sphere), add(&l, "--up", shown->about.z_up ? "z" : "y");
     add_hidden(call, shown, &l);
     cli_call render = {.verb = cli_find_verb("render"), .monitor = call->monitor};
