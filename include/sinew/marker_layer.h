@@ -67,7 +67,7 @@ typedef struct sinew_marker_layer_info {
     int contacts;  /* pairs that press in the last frame */
     int released;  /* vertices of the last frame that keep their shape without contact */
     int restored;  /* vertices of the last frame at which the layer was taken back, because it would
-                      add intersections */
+                      add intersections, or that gave way to squeezed lids */
 } sinew_marker_layer_info;
 SINEW_API void sinew_marker_layer_get_info(const sinew_marker_layer *layer,
                                            sinew_marker_layer_info *info);

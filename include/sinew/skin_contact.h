@@ -50,7 +50,8 @@ typedef struct sinew_skin_contact_info {
     int steps;      /* from the neutral to the last shape */
     int contacts;   /* pairs that press in it */
     int released;   /* vertices that keep their blended position, because contact would tear them */
-    int restored;   /* vertices that went back, because they would intersect what they did not */
+    int restored;   /* vertices that went back, because they would intersect what they did not, or
+                       gave way to squeezed lids */
     bool unchanged; /* contact made the shape worse, and was left out */
 } sinew_skin_contact_info;
 SINEW_API sinew_status sinew_skin_contact_get_info(const sinew_skin_contact_state *state,

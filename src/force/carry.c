@@ -15,6 +15,8 @@
 #define REACH 0.06
 /* Fraction of the diagonal from the skin within which shells slide over the eyeball with it. */
 #define SLIDING 0.012
+/* Fraction of their distance from the eyeball that shells keep where they give way. */
+#define LEFT 0.05
 
 struct sn_carry_plan {
     const sn_riders *riders;
@@ -22,6 +24,7 @@ struct sn_carry_plan {
     double *rest;   /* 3 per vertex */
     double sliding; /* length units */
     int *root;      /* per rider: the rider that it moves with; itself when it lies on the skin */
+    int *anchor;    /* per rider: the rider next to the skin that it folds to */
     bool *shell;    /* per rider: it lies over an eyeball */
     int skin_count; /* triangles of the skin near riders, and of eyeballs; 3 vertices each */
     int *skin;
@@ -44,7 +47,22 @@ static double distance_at_rest(const sn_skin *skin, const sn_riders *r, int i) {
     return sn_distance(host, sn_at(skin->rest, r->vertex[i]));
 }
 
-/* plan->root, by shortest paths along the edges from riders that lie on the skin. */
+/* Along the edges to ever smaller distances from the skin at rest: a strip of lashes folds to a few
+ * points of the lid, where its triangles have no area. */
+static int find_anchor(const sn_skin *skin, const sn_riders *r, const int *place, int from) {
+    double least = distance_at_rest(skin, r, from);
+    for (int at = -1; at != from;) {
+        at = from;
+        for (int h = skin->start[r->vertex[at]]; h < skin->start[r->vertex[at] + 1]; h++) {
+            int j = place[skin->neighbour[h]];
+            double distance = j < 0 ? INFINITY : distance_at_rest(skin, r, j);
+            if (distance < least) least = distance, from = j;
+        }
+    }
+    return from;
+}
+
+/* plan->anchor; plan->root, by shortest paths along the edges from riders that lie on the skin. */
 static sinew_status find_roots(sn_carry_plan *p, const sn_skin *skin, const sinew_anatomy *anatomy,
                                sinew_error *error) {
     const int *piece = sinew_anatomy_pieces(anatomy);
@@ -52,7 +70,9 @@ static sinew_status find_roots(sn_carry_plan *p, const sn_skin *skin, const sine
     int *place = SN_NEW(int, skin->vertex_count);
     double *far = SN_NEW(double, r->count + 1);
     p->root = SN_NEW(int, r->count + 1), p->shell = SN_NEW(bool, r->count + 1);
-    sinew_status status = place && far && p->root && p->shell ? SINEW_OK : sn_no_memory(error);
+    p->anchor = SN_NEW(int, r->count + 1);
+    sinew_status status =
+        place && far && p->root && p->shell && p->anchor ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) {
         for (int v = 0; v < skin->vertex_count; v++) place[v] = -1;
         for (int i = 0; i < r->count; i++) {
@@ -61,6 +81,7 @@ static sinew_status find_roots(sn_carry_plan *p, const sn_skin *skin, const sine
             bool lies = p->shell[i] || distance_at_rest(skin, r, i) < LYING * skin->diagonal;
             place[r->vertex[i]] = i, p->root[i] = i, far[i] = lies ? 0 : INFINITY;
         }
+        for (int i = 0; i < r->count; i++) p->anchor[i] = find_anchor(skin, r, place, i);
         for (bool changed = true; changed;) {
             changed = false;
             for (int i = 0; i < r->count; i++)
@@ -131,7 +152,8 @@ sinew_status sn_carry_plan_create(const sn_skin *skin, const sinew_rig *rig,
 
 void sn_carry_plan_destroy(sn_carry_plan *p) {
     if (!p) return;
-    sn_free(p->rest), sn_free(p->root), sn_free(p->shell), sn_free(p->skin), sn_free(p->eye);
+    sn_free(p->rest), sn_free(p->root), sn_free(p->anchor), sn_free(p->shell);
+    sn_free(p->skin), sn_free(p->eye);
     sn_free(p);
 }
 
@@ -229,5 +251,32 @@ sinew_status sn_carry_apply(sn_carry *c, const double *before, double *after, si
     for (int i = 0; i < r->count; i++)
         sn_put(after, r->vertex[i],
                sn_add(sn_at(before, r->vertex[i]), c->moved[c->plan->root[i]]));
+    return SINEW_OK;
+}
+
+typedef struct give_way_loop {
+    const sn_carry *c;
+    const double *x;
+    double *way;
+} give_way_loop;
+
+static void give_way(void *context, sn_span span) {
+    const give_way_loop *loop = context;
+    const sn_carry_plan *p = loop->c->plan;
+    const sn_riders *r = p->riders;
+    SN_IN_SPAN(int, i, span) {
+        const double *x = loop->x + 3 * (size_t)r->vertex[i];
+        sn_vec3 to = sn_at(loop->x, r->vertex[p->anchor[i]]);
+        sinew_closest eye;
+        if (p->shell[i]) to = sn_at(x, 0);
+        if (p->shell[i] && loop->c->eye && sinew_query_closest(loop->c->eye, x, INFINITY, &eye))
+            to = sn_add_scaled(sn_at(eye.point, 0), LEFT, sn_sub(sn_at(x, 0), sn_at(eye.point, 0)));
+        sn_put(loop->way, r->vertex[i], to);
+    }
+}
+
+sinew_status sn_carry_give_way(sn_carry *c, const double *x, double *way, sinew_error *error) {
+    if (c->eye) SN_TRY(sinew_query_move(c->eye, x, error));
+    sn_parallel_for(c->plan->riders->count, 16, give_way, &(give_way_loop){c, x, way});
     return SINEW_OK;
 }

@@ -27,5 +27,8 @@ void sn_carry_destroy(sn_carry *carry);
 /* after[3n]: the riders follow; before: the shape without the layer. */
 sinew_status sn_carry_apply(sn_carry *carry, const double *before, double *after,
                             sinew_error *error);
+/* way[3n] of riders: where they give way to, for x[3n]. What stands off the skin folds to where it
+ * is attached, and shells lie down on the eyeball. */
+sinew_status sn_carry_give_way(sn_carry *carry, const double *x, double *way, sinew_error *error);
 
 #endif

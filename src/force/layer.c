@@ -348,6 +348,10 @@ sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, double *a
     counts->pressing = pressed.pressing, counts->released = pressed.released;
     SN_TRY(sn_carry_apply(work->carry, work->before, after, error));
     counts->restored = sn_layer_restore_apply(work->restore, work->before, after);
+    if (sn_layer_restore_count_riders(work->restore, after) > 0) {
+        SN_TRY(sn_carry_give_way(work->carry, after, work->before, error));
+        counts->restored += sn_layer_restore_give_way(work->restore, work->before, after);
+    }
     return SINEW_OK;
 }
 

@@ -47,7 +47,7 @@ static const restore_stage stages[] = {
     {.hidden_only = true, .pressed_too = true, .without_riders = true},
     {.pressed_too = true, .strict = true},
 };
-enum { STAGES = sizeof stages / sizeof *stages, STAGE_ROUNDS = 4 };
+enum { STAGES = sizeof stages / sizeof *stages, STAGE_ROUNDS = 4, GIVE_WAY_ROUNDS = 7 };
 
 struct sn_layer_restore {
     int vertex_count, met_count, loose_count;
@@ -470,4 +470,39 @@ int sn_layer_restore_count(sn_layer_restore_work *w, const double *x) {
     for (int t = 0; t < r->met_count; t++) w->asked[t] = r->met + 3 * (size_t)t;
     w->asked_count = r->met_count;
     return find_hits(w, NULL, x, false);
+}
+
+/* ---- what follows the skin gives way --------------------------------------------------------- */
+
+int sn_layer_restore_count_riders(sn_layer_restore_work *w, const double *x) {
+    const sn_layer_restore *r = w->restore;
+    w->asked_count = 0;
+    for (int t = 0; t < r->met_count; t++)
+        if (r->rides[r->met[3 * (size_t)t]]) w->asked[w->asked_count++] = r->met + 3 * (size_t)t;
+    return w->asked_count ? find_hits(w, NULL, x, false) : 0;
+}
+
+int sn_layer_restore_give_way(sn_layer_restore_work *w, const double *way, double *x) {
+    const sn_layer_restore *r = w->restore;
+    int first = sn_layer_restore_count_riders(w, x), left = first, count = 0;
+    memcpy(w->start, x, 3 * sizeof(double) * (size_t)r->vertex_count);
+    for (int v = 0; v < r->vertex_count; v++) w->share[v] = 1, w->pressed[v] = false;
+    for (int turn = 0; turn < GIVE_WAY_ROUNDS && left > 0; turn++) {
+        /* half twice, then all, and all farther around */
+        double around = r->around * (turn < 3 ? 0.5 : turn < 5 ? 1 : 2);
+        taking t = {w, w->start, &stages[0], around, turn < 2 ? 0.5 : 1};
+        list_seeds(w);
+        sn_parallel_for(r->point_count, 16, take_some, &t);
+        count = 0;
+        for (int k = 0; k < r->point_count; k++) {
+            int v = r->vertices[k];
+            if (!(w->share[v] < 1)) continue;
+            sn_vec3 to = sn_at(way, v), off = sn_sub(sn_at(w->start, v), to);
+            sn_put(x, v, sn_add_scaled(to, w->share[v], off)), count++;
+        }
+        left = sn_layer_restore_count_riders(w, x);
+    }
+    if (first == 0 || left < first) return count;
+    memcpy(x, w->start, 3 * sizeof(double) * (size_t)r->vertex_count);
+    return 0;
 }

@@ -4,7 +4,10 @@
  * Contact cannot guarantee this for everything: production heads come with lashes, tear lines,
  * shells and gums that intersect others in the neutral, and have no side to keep to. But the shape
  * without the layer is known, so there is always somewhere to go back to. Pairs at intersections of
- * the neutral are not looked at: these move with the surfaces. */
+ * the neutral are not looked at: these move with the surfaces.
+ *
+ * What follows the skin has a second place to go to, for where going back is not enough: lids that
+ * are squeezed leave no room for lashes and shells, without the layer as with it. */
 #ifndef SN_FORCE_LAYER_RESTORE_H
 #define SN_FORCE_LAYER_RESTORE_H
 
@@ -30,6 +33,12 @@ void sn_layer_restore_start(sn_layer_restore_work *work, const double *shape);
 /* after[3n] goes back towards before[3n] around new intersections. Returns how many vertices did.
  */
 int sn_layer_restore_apply(sn_layer_restore_work *work, const double *before, double *after);
+/* Triangles of what follows the skin that intersect visible skin, other than those that belong to
+ * intersections of the neutral. */
+int sn_layer_restore_count_riders(sn_layer_restore_work *work, const double *x);
+/* What follows the skin goes towards way[3n] around such intersections, unless as many are left.
+ * Returns how many vertices did. */
+int sn_layer_restore_give_way(sn_layer_restore_work *work, const double *way, double *x);
 /* Triangles of x[3n] that intersect where one of the two is visible skin, other than those that
  * belong to intersections of the neutral. */
 int sn_layer_restore_count(sn_layer_restore_work *work, const double *x);

@@ -210,10 +210,16 @@ static sinew_status press_apart(sinew_skin_contact_state *s, const double *shape
     size_t bytes = 3 * sizeof(double) * (size_t)s->contact->vertex_count;
     SN_TRY(follow_path(s, shape, error));
     *worse = false;
+    if (memcmp(s->x, shape, bytes) != 0) {
+        SN_TRY(sn_carry_apply(s->carry, shape, s->x, error));
+        sn_layer_restore_start(s->restore, shape);
+        s->info.restored = sn_layer_restore_apply(s->restore, shape, s->x);
+    }
+    if (sn_layer_restore_count_riders(s->restore, s->x) > 0) {
+        SN_TRY(sn_carry_give_way(s->carry, s->x, s->path, error));
+        s->info.restored += sn_layer_restore_give_way(s->restore, s->path, s->x);
+    }
     if (memcmp(s->x, shape, bytes) == 0) return SINEW_OK;
-    SN_TRY(sn_carry_apply(s->carry, shape, s->x, error));
-    sn_layer_restore_start(s->restore, shape);
-    s->info.restored = sn_layer_restore_apply(s->restore, shape, s->x);
     *worse = sn_layer_restore_count(s->restore, s->x) > sn_layer_restore_count(s->restore, shape);
     return SINEW_OK;
 }

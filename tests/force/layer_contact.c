@@ -8,6 +8,7 @@
 #include "sinew/marker_layer.h"
 #include "sinew/query.h"
 #include "sinew/samples.h"
+#include "sinew/skin_contact.h"
 
 enum { VERTICES = 5000 };
 #define OFF 0.0006 /* m that the shells lie above the skin */
@@ -228,11 +229,74 @@ static void crossings_of_the_rig_itself_are_lifted(void **state) {
     release(&s);
 }
 
+/* Pairs of a triangle of the shells with one of the visible skin. */
+static int shells_in_skin(const setup *s, const bool *visible, const double *x) {
+    sinew_error error = {0};
+    const sinew_mesh *mesh = s->rig->neutral;
+    int *pairs, count, found = 0, n = s->face->neutral->vertex_count;
+    assert_ok(sinew_self_intersections(mesh->vertex_count, x, mesh->triangle_count, mesh->triangles,
+                                       NULL, &pairs, &count, &error));
+    for (int i = 0; i < count; i++) {
+        const int *a = mesh->triangles + 3 * (size_t)pairs[2 * i],
+                  *b = mesh->triangles + 3 * (size_t)pairs[2 * i + 1];
+        found += a[0] < n && b[0] >= n && visible[a[0]] && visible[a[1]] && visible[a[2]];
+    }
+    sinew_free(pairs);
+    return found;
+}
+
+/* Squeezed lids leave no room for what lies on them: the blend passes it through the other lid. It
+ * gives way there, with contact alone and with the layer. */
+static void what_lies_on_lids_gives_way_where_they_are_squeezed(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    setup s = make();
+    sinew_linear *linear;
+    sinew_marker_layer *layer;
+    sinew_skin_contact *contact;
+    sinew_skin_contact_state *own;
+    sinew_anatomy *anatomy;
+    size_t n = 3 * (size_t)s.rig->neutral->vertex_count;
+    double *weights = malloc(sizeof(double) * (size_t)s.rig->slider_count);
+    assert_ok(sinew_linear_create(s.rig, &linear, &error));
+    assert_ok(sinew_anatomy_create(s.rig, NULL, &anatomy, &error));
+    assert_ok(sinew_marker_layer_create(s.rig, s.map, SINEW_MARKER_LAYER_SMOOTHING, true, NULL,
+                                        &layer, &error));
+    assert_ok(sinew_skin_contact_create(s.rig, anatomy, NULL, &contact, &error));
+    assert_ok(sinew_skin_contact_state_create(contact, &own, &error));
+    const bool *visible = sinew_anatomy_skin(anatomy);
+    int bare = 0;
+    for (int f = 0; f <= 4; f++) {
+        sinew_rig_rest_weights(s.rig, weights);
+        for (int k = 0; k < s.rig->slider_count; k++)
+            if (strstr(s.rig->sliders[k].name, "eyeBlink")) weights[k] = 1 + 0.1 * f;
+        sinew_linear_evaluate(linear, weights, s.bare);
+        bare += shells_in_skin(&s, visible, s.bare);
+        memcpy(s.x, s.bare, n * sizeof(double));
+        assert_ok(sinew_skin_contact_apply(own, s.x, NULL, &error));
+        assert_int_equal(shells_in_skin(&s, visible, s.x), 0);
+        memcpy(s.x, s.bare, n * sizeof(double));
+        sinew_marker_map_points(s.map, s.rig->neutral, s.x, s.markers);
+        assert_ok(sinew_marker_layer_follow(layer, f ? 1 / 30.0 : INFINITY, s.markers, NULL, s.x,
+                                            &error));
+        assert_int_equal(shells_in_skin(&s, visible, s.x), 0);
+    }
+    assert_true(bare > 20);
+    free(weights);
+    sinew_anatomy_destroy(anatomy);
+    sinew_linear_destroy(linear);
+    sinew_marker_layer_destroy(layer);
+    sinew_skin_contact_state_destroy(own);
+    sinew_skin_contact_destroy(contact);
+    release(&s);
+}
+
 int test_layer_contact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_layer_adds_no_crossing_to_a_head_with_shells),
         cmocka_unit_test(lids_and_shells_stay_with_the_eyes),
         cmocka_unit_test(crossings_of_the_rig_itself_are_lifted),
+        cmocka_unit_test(what_lies_on_lids_gives_way_where_they_are_squeezed),
     };
     return cmocka_run_group_tests_name("layer contact", tests, NULL, NULL);
 }
