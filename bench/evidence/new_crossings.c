@@ -10,12 +10,15 @@
  * one line: frames, pairs of the neutral, then for skin with skin, skin with eyes, skin with
  * anything else, and the rest, each in its worst frame: pairs that the layer adds, that is, pairs
  * away from the neutral's which do not intersect in the same frame without the layer; pairs away
- * from the neutral's, and in brackets those of the frames without the layer. Exits with 1 when the
- * layer adds a pair.
+ * from the neutral's, and in brackets those of the frames without the layer. Last, vertices of the
+ * outer skin that are behind the surface of an eyeball and not in the neutral, in the same way:
+ * these are found next to the neutral's intersections, too. Exits with 1 when the layer adds a
+ * pair.
  *
  * --sum: sums over the frames instead of the worst frame, and instead of the pairs that the layer
  * adds the number of frames in which more pairs intersect with it than without. Exits with 1 when
  * there is such a frame. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +105,81 @@ typedef struct scene {
     int *rest, rest_count;
     bool *marked;
     double *x;
+    int *eyes, eye_count;             /* triangles of the eyeballs */
+    bool *behind[2], *behind_neutral; /* per vertex: outer skin behind an eyeball */
 } scene;
+
+/* Fraction of the diagonal within which skin lies on an eyeball. */
+#define NEAR_EYE 0.02
+/* Length of the mean normal of a piece, from 0 for a closed surface to 1 for a plane; 0.5 for half
+ * an eyeball. What is flatter is a shell in front of it, below or above the edge of a lid. */
+#define FLAT 0.7
+
+/* The normal times twice the area. */
+static double normal_of(const double *x, const int *t, double n[3]) {
+    double e[2][3];
+    for (int c = 0; c < 3; c++)
+        for (int i = 0; i < 2; i++)
+            e[i][c] = x[3 * (size_t)t[i + 1] + (size_t)c] - x[3 * (size_t)t[0] + (size_t)c];
+    for (int c = 0; c < 3; c++) {
+        int d = (c + 1) % 3, f = (c + 2) % 3;
+        n[c] = e[0][d] * e[1][f] - e[0][f] * e[1][d];
+    }
+    return sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+}
+
+/* Skin whose nearest point of the eyeballs lies in front of it, and not beyond a border. */
+static void find_behind(const scene *s, const double *x, bool *behind) {
+    const sinew_mesh *mesh = s->rig->neutral;
+    double diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
+    const bool *skin = sinew_anatomy_skin(s->anatomy);
+    sinew_query *query;
+    need(sinew_query_create(mesh->vertex_count, x, s->eye_count, s->eyes, &query, &error));
+    for (int v = 0; v < mesh->vertex_count; v++) {
+        sinew_closest at;
+        const double *p = x + 3 * (size_t)v;
+        behind[v] = false;
+        if (!skin[v] || !sinew_query_closest(query, p, NEAR_EYE * diagonal, &at)) continue;
+        double n[3], height = 0, length = normal_of(x, s->eyes + 3 * (size_t)at.triangle, n);
+        for (int c = 0; c < 3; c++) height += n[c] * (p[c] - at.point[c]) / length;
+        behind[v] = height < -TOUCHING * diagonal && height < -0.7 * at.distance;
+    }
+    sinew_query_destroy(query);
+}
+
+static void find_eyes(scene *s) {
+    const sinew_mesh *mesh = s->rig->neutral;
+    const int *piece = sinew_anatomy_pieces(s->anatomy);
+    int pieces = sinew_anatomy_piece_count(s->anatomy);
+    double *sums = calloc(4 * (size_t)pieces, sizeof *sums);
+    s->eyes = malloc(3 * (size_t)mesh->triangle_count * sizeof *s->eyes), s->eye_count = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int t = 0; t < mesh->triangle_count; t++) {
+            const int *corners = mesh->triangles + 3 * (size_t)t;
+            double n[3], *sum = sums + 4 * (size_t)piece[corners[0]];
+            if (sinew_anatomy_piece_kind(s->anatomy, piece[corners[0]]) != SINEW_PIECE_KIND_EYE)
+                continue;
+            if (pass == 0) {
+                sum[3] += normal_of(mesh->positions, corners, n);
+                for (int c = 0; c < 3; c++) sum[c] += n[c];
+            } else if (hypot(hypot(sum[0], sum[1]), sum[2]) < FLAT * sum[3])
+                memcpy(s->eyes + 3 * (size_t)s->eye_count++, corners, 3 * sizeof *s->eyes);
+        }
+    free(sums);
+    for (int i = 0; i < 2; i++) s->behind[i] = calloc((size_t)mesh->vertex_count, 1);
+    s->behind_neutral = calloc((size_t)mesh->vertex_count, 1);
+    find_behind(s, mesh->positions, s->behind_neutral);
+}
+
+/* Vertices behind an eyeball with the layer; those that are not without it; those without it. */
+static void count_behind(const scene *s, int *with, int *added, int *without) {
+    *with = *added = *without = 0;
+    for (int v = 0; v < s->rig->neutral->vertex_count; v++) {
+        if (s->behind_neutral[v]) continue;
+        *with += s->behind[0][v], *without += s->behind[1][v];
+        *added += s->behind[0][v] && !s->behind[1][v];
+    }
+}
 
 static bool holds(const int *pairs, int count, const int pair[2]) {
     return count && bsearch(pair, pairs, (size_t)count, 2 * sizeof *pair, compare);
@@ -155,17 +232,27 @@ int main(int count, char **words) {
                                   mesh->triangles, NULL, &s.rest, &s.rest_count, &error));
     s.marked = mark_rest(mesh, s.anatomy, s.rest, s.rest_count);
     s.x = malloc(3 * (size_t)mesh->vertex_count * sizeof *s.x);
+    find_eyes(&s);
     int added[KINDS] = {0}, away[KINDS] = {0}, bare[KINDS] = {0}, any = 0;
+    int behind = 0, behind_added = 0, behind_bare = 0;
     for (int f = 0; f < frames->frame_count && f < plain->frame_count; f++) {
         int *pairs[2], found[2];
         intersect(&s, frames, f, &pairs[0], &found[0]);
+        find_behind(&s, s.x, s.behind[0]);
         intersect(&s, plain, f, &pairs[1], &found[1]);
+        find_behind(&s, s.x, s.behind[1]);
+        int b[3];
+        count_behind(&s, &b[0], &b[1], &b[2]);
         counts with = count_pairs(&s, pairs[0], found[0], pairs[1], found[1]);
         counts without = count_pairs(&s, pairs[1], found[1], NULL, 0);
         if (sum) {
             add_frame(away, added, with.away, without.away);
             for (int k = 0; k < KINDS; k++) bare[k] += without.away[k];
+            behind += b[0], behind_added += b[0] > b[2], behind_bare += b[2];
         } else {
+            behind = b[0] > behind ? b[0] : behind;
+            behind_added = b[1] > behind_added ? b[1] : behind_added;
+            behind_bare = b[2] > behind_bare ? b[2] : behind_bare;
             keep_worst(added, with.added), keep_worst(away, with.away);
             keep_worst(bare, without.away);
         }
@@ -176,8 +263,9 @@ int main(int count, char **words) {
         printf(" %d; %d (%d) |", added[k], away[k], bare[k]);
         any += added[k];
     }
-    printf("\n");
+    printf(" %d; %d (%d) |\n", behind_added, behind, behind_bare);
     free(s.marked), free(s.x);
+    free(s.eyes), free(s.behind[0]), free(s.behind[1]), free(s.behind_neutral);
     sinew_free(s.rest);
     sinew_anatomy_destroy(s.anatomy);
     sinew_frames_destroy(frames), sinew_frames_destroy(plain);

@@ -79,7 +79,7 @@ for name, rig, sides in rigs():
     line = subprocess.run([BUILD / "bench/evidence/new_crossings", "--sum", "apart.pc2", "plain.pc2", *rig],
                           capture_output=True, text=True).stdout
     rest = int(line.split("|")[2])
-    cells = re.findall(r"(\d+); (\d+) \((\d+)\)", line)
+    cells = re.findall(r"(\d+); (\d+) \((\d+)\)", line)[:4]
     frames = json.loads(pathlib.Path("apart.json").read_text())["frames"]
     left = sum(frame["status"] != "ok" for frame in frames)
     failed |= any(int(worse) > 0 for worse, _, _ in cells[:2])
