@@ -69,7 +69,7 @@ static bool record(const char *name, const char *text) {
     return true;
 }
 
-bool recorded_exactly_with_contact(void) {
+bool recorded_by_this_compiler(void) {
 #ifdef __clang__
     return false;
 #else

@@ -16,8 +16,8 @@
 
 /* Whether the library that runs is the one whose results were recorded. */
 bool recorded_exactly(void);
-/* The same for contact, which also tells how another compiler rounds. */
-bool recorded_exactly_with_contact(void);
+/* The same for what also tells how another compiler rounds: contact, residuals. */
+bool recorded_by_this_compiler(void);
 /* Numbers: up to eight as they are, of more a few sums in which each has another weight. tolerance:
  * relative to the largest of them. */
 void assert_recorded(const char *name, int count, const double *values, double tolerance);

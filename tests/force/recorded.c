@@ -92,7 +92,7 @@ static void takes_come_out_as_recorded(void **state) {
 
 static void contacts_come_out_as_recorded(void **state) {
     (void)state;
-    if (!recorded_exactly_with_contact()) return;
+    if (!recorded_by_this_compiler()) return;
     const scene scenes[] = {
         {"force, contact",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSm"

@@ -162,7 +162,7 @@ static void locks_come_out_as_recorded(void **state) {
 
 static void skins_apart_come_out_as_recorded(void **state) {
     (void)state;
-    if (!recorded_exactly_with_contact()) return;
+    if (!recorded_by_this_compiler()) return;
     const scene scenes[] = {
         {"rig, apart",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSm"

@@ -21,7 +21,8 @@ int main(int count, char **arguments) {
                   {"random_calls", test_random_calls},
                   {"given", test_given},
                   {"holds", test_holds},
-                  {"live", test_live}};
+                  {"live", test_live},
+                  {"recorded", test_recorded}};
     int failed = 0;
     for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
         if (count < 2 || !strcmp(arguments[1], groups[i].name)) failed += groups[i].run();

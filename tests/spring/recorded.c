@@ -190,7 +190,7 @@ static void boundaries_pulls_and_forces_come_out_as_recorded(void **state) {
 
 static void obstacles_of_each_shape_come_out_as_recorded(void **state) {
     (void)state;
-    if (!recorded_exactly_with_contact()) return;
+    if (!recorded_by_this_compiler()) return;
     const scene scenes[] = {
         {"spring, plane",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\":"
@@ -235,7 +235,7 @@ static void obstacles_of_each_shape_come_out_as_recorded(void **state) {
 
 static void lips_come_out_as_recorded(void **state) {
     (void)state;
-    if (!recorded_exactly_with_contact()) return;
+    if (!recorded_by_this_compiler()) return;
     const scene scenes[] = {
         {"spring, self-contact",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSm"
