@@ -162,13 +162,33 @@ typedef struct scan {
     double around, lift;
 } scan;
 
+/* The loose pieces between a vertex and the camera, marked in `covers` where it is not NULL.
+ * Returns whether the face is there, too: what is behind it, as teeth are, hides nothing. */
+static bool is_behind_face(const scan *s, int vertex, const double back[3], bool *covers) {
+    const double *x = s->p->rig->neutral->positions + 3 * (size_t)vertex;
+    double from[3];
+    int passed[LAYERS], count = 0;
+    sinew_closest hit;
+    for (int k = 0; k < 3; k++) from[k] = x[k] + s->lift * back[k];
+    for (int i = 0; i < LAYERS && sinew_query_ray(s->query, from, back, INFINITY, &hit); i++) {
+        int piece = piece_of_triangle(s->p, hit.triangle);
+        if (s->p->face[piece]) return true;
+        if (s->p->loose[piece]) passed[count++] = piece;
+        for (int k = 0; k < 3; k++) from[k] = hit.point[k] + s->lift * back[k];
+    }
+    for (int i = 0; covers && i < count; i++) covers[passed[i]] = true;
+    return false;
+}
+
 /* Whether the first thing behind a vertex that is not loose belongs to the face or an eye. Finds
  * what is smaller than the triangles of the skin. */
-static bool is_in_front(const scan *s, int vertex, const double ahead[3]) {
+static bool is_in_front(const scan *s, int vertex, const double back[3]) {
     const pieces *p = s->p;
     const double *x = p->rig->neutral->positions + 3 * (size_t)vertex;
+    const double ahead[3] = {-back[0], -back[1], -back[2]};
     double from[3];
     sinew_closest hit;
+    if (is_behind_face(s, vertex, back, NULL)) return false;
     for (int k = 0; k < 3; k++) from[k] = x[k] + s->lift * ahead[k];
     for (int i = 0; i < LAYERS && sinew_query_ray(s->query, from, ahead, INFINITY, &hit); i++) {
         int behind = p->rig->neutral->triangles[3 * (size_t)hit.triangle], piece = p->of[behind];
@@ -179,20 +199,6 @@ static bool is_in_front(const scan *s, int vertex, const double ahead[3]) {
         for (int k = 0; k < 3; k++) from[k] = hit.point[k] + s->lift * ahead[k];
     }
     return false;
-}
-
-/* Marks the loose pieces between a vertex of the skin and the camera. */
-static void mark_covers(const scan *s, int vertex, const double back[3]) {
-    const double *x = s->p->rig->neutral->positions + 3 * (size_t)vertex;
-    double from[3];
-    sinew_closest hit;
-    for (int k = 0; k < 3; k++) from[k] = x[k] + s->lift * back[k];
-    for (int i = 0; i < LAYERS && sinew_query_ray(s->query, from, back, INFINITY, &hit); i++) {
-        int piece = piece_of_triangle(s->p, hit.triangle);
-        if (s->p->face[piece]) return;
-        if (s->p->loose[piece]) s->p->covers[piece] = true;
-        for (int k = 0; k < 3; k++) from[k] = hit.point[k] + s->lift * back[k];
-    }
 }
 
 static sinew_status find_covers(pieces *p, const sinew_face_view *view, int count,
@@ -214,14 +220,13 @@ static sinew_status find_covers(pieces *p, const sinew_face_view *view, int coun
         double a = (azimuths[i] + view->info.azimuth) * degree;
         double back[3] = {sin(a) * cos(e), sin(e), cos(a) * cos(e)};
         if (view->info.z_up) back[1] = -back[2], back[2] = sin(e);
-        const double ahead[3] = {-back[0], -back[1], -back[2]};
         for (int v = 0; v < mesh->vertex_count; v++) {
             int piece = p->of[v];
             if (p->loose[piece] && !p->covers[piece])
-                p->covers[piece] = is_in_front(&s, v, ahead);
+                p->covers[piece] = is_in_front(&s, v, back);
             else if (p->face[piece] && skin[v] &&
                      contains(&s.face, mesh->positions + 3 * (size_t)v, s.around))
-                mark_covers(&s, v, back);
+                is_behind_face(&s, v, back, p->covers);
         }
     }
     sinew_query_destroy(s.query);

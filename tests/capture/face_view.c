@@ -4,6 +4,7 @@
 #include "support.h"
 
 #include "groups.h"
+#include "sinew/io.h"
 #include "sinew/samples.h"
 
 /* The sample face with a card in front of it, turned by quarters about y; z_up: then set upright
@@ -95,6 +96,27 @@ static void a_face_is_found_whichever_way_it_looks(void **state) {
     }
 }
 
+/* No target of Face Cap moves the teeth. They lie one by one behind the lips. */
+static void teeth_behind_the_lips_hide_nothing(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    const char *file = test_data("free/facecap/facecap.glb");
+    sinew_rig *rig;
+    if (!file) {
+        print_message("SKIP teeth_behind_the_lips_hide_nothing: no Face Cap in the data\n");
+        return;
+    }
+    assert_ok(sinew_rig_read(1, &file, &rig, &error));
+    const double azimuths[2] = {0, 60};
+    sinew_face_view *view;
+    assert_ok(sinew_face_view_create(rig, NULL, NULL, 2, azimuths, 8, NULL, &view, &error));
+    sinew_face_view_info info = info_of(sinew_face_view, view);
+    assert_true(info.found);
+    assert_int_equal(info.covers, 0);
+    sinew_face_view_destroy(view);
+    sinew_rig_destroy(rig);
+}
+
 static void a_rig_without_a_face_has_no_view(void **state) {
     (void)state;
     sinew_error error = {0};
@@ -115,6 +137,7 @@ static void a_rig_without_a_face_has_no_view(void **state) {
 int test_face_view(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_face_is_found_whichever_way_it_looks),
+        cmocka_unit_test(teeth_behind_the_lips_hide_nothing),
         cmocka_unit_test(a_rig_without_a_face_has_no_view),
     };
     return cmocka_run_group_tests_name("face view", tests, NULL, NULL);
