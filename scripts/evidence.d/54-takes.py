@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Every public take on every face, as 'sinew play' solves it: markers with 'fit --layer', slider
-weights with the linear blend and contact, no map and no other option. For each, the pairs of
-triangles that intersect away from what intersects in the neutral, and vertices of the skin that are
-behind the surface of an eyeball (bench/evidence/new_crossings --sum), with contact and in parentheses
-without; and a picture of ten frames by 'sinew play'.
+"""The table of docs/capture.md of every public take on every face, as 'sinew play' solves it:
+markers with 'fit --layer', slider weights with the linear blend and contact, no map and no other
+option. For each, the pairs of triangles that intersect away from what intersects in the neutral,
+and vertices of the skin that are behind the surface of an eyeball (bench/evidence/new_crossings
+--sum), with contact and in parentheses without; and a picture of ten frames by 'sinew play'.
 
 Claims: every take is played with no option but the file and the rig; no frame has skin through skin
-or skin behind an eyeball.
+or through eyes; contact puts no skin behind eyeballs.
 TAKE_RIGS=words and TAKE_FILES=words limit the rigs and takes, TAKE_PICTURES=0 leaves the pictures
 out."""
 import os
@@ -59,7 +59,7 @@ def solve(rig, take, markers, fps, contact, out):
                           stderr=subprocess.DEVNULL, check=False).returncode
 
 
-print("| face | take | frames | skin with skin | skin with eyes | skin with anything else | rest | "
+print("| face | take | frames | skin with skin | skin with eyes | skin with anything else | inside | "
       "vertices of the skin behind an eyeball | processor time of contact per frame |")
 print("|---|---|---|---|---|---|---|---|---|")
 failed = []
@@ -81,9 +81,9 @@ for name, rig in rigs():
         cells = re.findall(r"(\d+); (\d+) \((\d+)\)", line)
         print(f"| {name} | {title} | {frames} | " + " | ".join(f"{a} ({b})" for _, a, b in cells) +
               f" | {1000 * (seconds[1] - seconds[0]) / frames:.0f} ms |", flush=True)
-        if cells[0][1] != "0":
-            failed.append(f"{claim}: skin through skin")
-        if cells[4][1] != "0":
+        if cells[0][1] != "0" or cells[1][1] != "0":
+            failed.append(f"{claim}: skin through skin or eyes")
+        if int(cells[4][1]) > int(cells[4][2]):
             failed.append(f"{claim}: skin behind an eyeball")
         if PICTURES:
             picture = f"take-{name}-{title}.png".replace(" ", "-").lower()
