@@ -192,6 +192,12 @@ static void obstacles_of_each_shape_come_out_as_recorded(void **state) {
     (void)state;
     if (!recorded_by_this_compiler()) return;
     const scene scenes[] = {
+        {"spring, two obstacles",
+         "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\": {\"fps\": "
+         "20}, \"model\": \"spring\", \"curves\": {\"times\": [0, 0.2], \"values\": {\"bend120\": "
+         "[0.1, 1]}}, \"obstacles\": [{\"shape\": \"plane\", \"point\": [0, 0.3, 0], \"normal\": "
+         "[0.1, -1, 0]}, {\"shape\": \"capsule\", \"from\": [0.2, -0.2, -0.3], \"to\": [0.3, -0.2, "
+         "0.3], \"radius\": 0.13}]}"},
         {"spring, plane",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\":"
          " {\"fps\": 20}, \"model\": \"spring\", \"parameters\": {}, \"curves\": {\"time"
