@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "contact/search.h"
 #include "mesh/closest.h"
+#include "mesh/embedded.h"
 #include "mesh/intersection.h"
 #include "mesh/topology.h"
 
@@ -47,37 +48,6 @@ static sinew_status count_layers(int vertex_count, const double *rest, int trian
     }
     for (int t = 0; status == SINEW_OK && t < triangle_count; t++) layer[t] = seen[first[t]]++;
     sn_free(weld), sn_free(corner), sn_free(first), sn_free(seen);
-    return status;
-}
-
-/* Where the surface crosses itself at rest there is no side to keep to: a vertex of a triangle that
- * crosses, held apart from the sheet it has passed already, would be left behind as a spike. Such
- * vertices do not take part, nor do those of pieces that cross others over more than this fraction
- * of their triangles: shells around an eye, gums inside a jaw. */
-#define TANGLED 0.2
-
-/* tangled[vertex_count]: vertices that take no part; at_crossing: those of them that belong to a
- * triangle that crosses. */
-static sinew_status find_tangled(int vertex_count, int triangle_count, const int *triangles,
-                                 const bool *crosses, bool *tangled, bool *at_crossing,
-                                 sinew_error *error) {
-    int pieces;
-    int *piece = SN_NEW(int, vertex_count + 1), *total = NULL, *crossing = NULL;
-    sinew_status status = piece ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK)
-        status = sn_components(vertex_count, triangle_count, triangles, piece, &pieces, error);
-    if (status == SINEW_OK) {
-        total = SN_NEW0(int, pieces + 1), crossing = SN_NEW0(int, pieces + 1);
-        if (!total || !crossing) status = sn_no_memory(error);
-    }
-    for (int t = 0; status == SINEW_OK && t < triangle_count; t++) {
-        const int *v = triangles + 3 * (size_t)t;
-        total[piece[v[0]]]++, crossing[piece[v[0]]] += crosses[t];
-        for (int c = 0; crosses[t] && c < 3; c++) tangled[v[c]] = at_crossing[v[c]] = true;
-    }
-    for (int v = 0; status == SINEW_OK && v < vertex_count; v++)
-        if (piece[v] >= 0 && crossing[piece[v]] > TANGLED * total[piece[v]]) tangled[v] = true;
-    sn_free(piece), sn_free(total), sn_free(crossing);
     return status;
 }
 
@@ -164,8 +134,8 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
         status =
             sn_crossing_triangles(vertex_count, rest, triangle_count, triangles, crosses, error);
     if (status == SINEW_OK)
-        status = find_tangled(vertex_count, triangle_count, triangles, crosses, tangled, s->crosses,
-                              error);
+        status = sn_find_tangled(vertex_count, triangle_count, triangles, crosses, tangled,
+                                 s->crosses, error);
     if (status == SINEW_OK) {
         choose_triangles(s, triangle_count, triangles, inside, tangled, layer);
         status = list_parts(s, error);

@@ -9,7 +9,7 @@
  *
  * A shape that does not cross itself is left alone, and pairs may come as near as they are in the
  * poses in use: poses that do not cross stay exact. What crosses in the neutral has no side to keep
- * to. Pieces that are embedded in larger ones (contact/embedded.h) take no part, nor do single
+ * to. Pieces that are embedded in larger ones (mesh/embedded.h) take no part, nor do single
  * triangles that still cross without them (contact/pairs.h).
  *
  * Based on: Li and others 2020, Incremental potential contact. We differ in: contacts with forces
@@ -21,8 +21,8 @@
 #include "base/monitor.h"
 #include "base/scope.h"
 #include "base/status.h"
-#include "contact/embedded.h"
 #include "contact/left_out.h"
+#include "mesh/embedded.h"
 #include "mesh/intersection.h"
 #include "rig/pose.h"
 #include "spring/contact.h"
@@ -44,8 +44,8 @@ sinew_status sn_self_create(sinew_spring *spring, const sinew_monitor *monitor,
     int *triangles = SN_NEW(int, 3 * (size_t)network->triangle_count + 1);
     sinew_status status =
         embedded && triangles && spring->crosses_at_rest
-            ? sn_contact_embedded(n, network->neutral, network->triangle_count, network->triangles,
-                                  monitor, embedded, spring->crosses_at_rest, error)
+            ? sn_embedded_pieces(n, network->neutral, network->triangle_count, network->triangles,
+                                 monitor, embedded, spring->crosses_at_rest, error)
             : sn_no_memory(error);
     for (int t = 0; status == SINEW_OK && t < network->triangle_count; t++) {
         const int *v = network->triangles + 3 * (size_t)t;

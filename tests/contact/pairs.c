@@ -1,8 +1,8 @@
 #include "support.h"
 
-#include "contact/embedded.h"
 #include "contact/pairs.h"
 #include "groups.h"
+#include "mesh/embedded.h"
 #include "sinew/query.h"
 
 /* The least distance of a pair by brute force over a fine grid of both parts. */
@@ -224,7 +224,7 @@ static void a_piece_in_a_larger_one_is_embedded(void **state) {
         for (int v = SHEET; v < 2 * SHEET; v++) x[3 * v + 2] -= 1;
         assert_true(crossings(x, triangles, count) > 5);
         assert_ok(
-            sn_contact_embedded(2 * SHEET, x, count, triangles, NULL, embedded, crosses, &error));
+            sn_embedded_pieces(2 * SHEET, x, count, triangles, NULL, embedded, crosses, &error));
         int marked[2] = {0};
         for (int v = 0; v < 2 * SHEET; v++) {
             assert_true(embedded[v] == (v / SHEET == smaller));
@@ -235,11 +235,11 @@ static void a_piece_in_a_larger_one_is_embedded(void **state) {
     two_sheets(x, triangles, &count);
     x[3 * (SHEET + SIDE - 1) + 2] -= 2, x[3 * (SHEET + SIDE - 1)] -= 1;
     assert_true(crossings(x, triangles, count) > 0);
-    assert_ok(sn_contact_embedded(2 * SHEET, x, count, triangles, NULL, embedded, crosses, &error));
+    assert_ok(sn_embedded_pieces(2 * SHEET, x, count, triangles, NULL, embedded, crosses, &error));
     assert_true(crosses[SHEET + SIDE - 1]);
     for (int v = 0; v < 2 * SHEET; v++) assert_false(embedded[v]);
     two_sheets(x, triangles, &count);
-    assert_ok(sn_contact_embedded(2 * SHEET, x, count, triangles, NULL, embedded, crosses, &error));
+    assert_ok(sn_embedded_pieces(2 * SHEET, x, count, triangles, NULL, embedded, crosses, &error));
     for (int v = 0; v < 2 * SHEET; v++) assert_false(embedded[v] || crosses[v]);
 }
 

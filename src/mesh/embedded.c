@@ -1,4 +1,4 @@
-#include "contact/embedded.h"
+#include "mesh/embedded.h"
 
 #include "base/memory.h"
 #include "mesh/intersection.h"
@@ -73,9 +73,9 @@ static sinew_status count_embedded(const pieces *p, const sn_pairs *cross, int t
     return SINEW_OK;
 }
 
-sinew_status sn_contact_embedded(int vertex_count, const double *rest, int triangle_count,
-                                 const int *triangles, const sinew_monitor *monitor, bool *embedded,
-                                 bool *crosses, sinew_error *error) {
+sinew_status sn_embedded_pieces(int vertex_count, const double *rest, int triangle_count,
+                                const int *triangles, const sinew_monitor *monitor, bool *embedded,
+                                bool *crosses, sinew_error *error) {
     pieces p = {0};
     sn_pairs cross = {0};
     sinew_status status = sn_self_intersections(vertex_count, rest, triangle_count, triangles,
@@ -95,5 +95,34 @@ sinew_status sn_contact_embedded(int vertex_count, const double *rest, int trian
     }
     sn_pairs_free(&cross);
     free_pieces(&p);
+    return status;
+}
+
+/* Where the surface crosses itself at rest there is no side to keep to: a vertex of a triangle that
+ * crosses, held apart from the sheet it has passed already, would be left behind as a spike. Such
+ * vertices do not take part, nor do those of pieces that cross others over more than this fraction
+ * of their triangles: shells around an eye, gums inside a jaw. */
+#define TANGLED 0.2
+
+sinew_status sn_find_tangled(int vertex_count, int triangle_count, const int *triangles,
+                             const bool *crosses, bool *tangled, bool *at_crossing,
+                             sinew_error *error) {
+    int piece_count;
+    int *piece = SN_NEW(int, vertex_count + 1), *total = NULL, *crossing = NULL;
+    sinew_status status = piece ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = sn_components(vertex_count, triangle_count, triangles, piece, &piece_count, error);
+    if (status == SINEW_OK) {
+        total = SN_NEW0(int, piece_count + 1), crossing = SN_NEW0(int, piece_count + 1);
+        if (!total || !crossing) status = sn_no_memory(error);
+    }
+    for (int t = 0; status == SINEW_OK && t < triangle_count; t++) {
+        const int *v = triangles + 3 * (size_t)t;
+        total[piece[v[0]]]++, crossing[piece[v[0]]] += crosses[t];
+        for (int c = 0; crosses[t] && c < 3; c++) tangled[v[c]] = at_crossing[v[c]] = true;
+    }
+    for (int v = 0; status == SINEW_OK && v < vertex_count; v++)
+        if (piece[v] >= 0 && crossing[piece[v]] > TANGLED * total[piece[v]]) tangled[v] = true;
+    sn_free(piece), sn_free(total), sn_free(crossing);
     return status;
 }
