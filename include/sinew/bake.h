@@ -38,9 +38,10 @@
 extern "C" {
 #endif
 
-#define SINEW_BAKE_TARGETS   40
-#define SINEW_BAKE_TOLERANCE 1e-3
-#define SINEW_BAKE_SAMPLES   2400
+#define SINEW_BAKE_TARGETS         40
+#define SINEW_BAKE_TOLERANCE       1e-3
+#define SINEW_BAKE_SAMPLES         2400
+#define SINEW_BAKE_CONTACT_SAMPLES 600
 
 /* The model: positions[3 * vertex_count] of weights[slider_count]. Called from one thread.
  * Unconverged results are used as they are. */
@@ -63,6 +64,12 @@ typedef struct sinew_bake_options {
     sinew_bake_style style;
     bool self_contact; /* the model keeps the surface from intersecting itself: place samples where
                           the linear blend of two sliders intersects, and add hinges */
+    /* With self_contact: the same model without it, or NULL. Contact costs a model several times as
+     * much as everything else, and moves little: with this, only samples where surfaces meet ask
+     * for contact. */
+    sinew_bake_model *without_contact;
+    void *without_contact_user;
+    int max_contact_samples; /* most samples where surfaces meet, >= 0 */
 } sinew_bake_options;
 
 SINEW_API void sinew_bake_options_init(sinew_bake_options *options);

@@ -29,6 +29,7 @@ void sinew_bake_options_init(sinew_bake_options *options) {
                                     .max_targets = SINEW_BAKE_TARGETS,
                                     .tolerance = SINEW_BAKE_TOLERANCE,
                                     .max_samples = SINEW_BAKE_SAMPLES,
+                                    .max_contact_samples = SINEW_BAKE_CONTACT_SAMPLES,
                                     .style = SINEW_BAKE_STYLE_POLYNOMIALS};
 }
 
@@ -36,7 +37,10 @@ static void release(sn_baker *b) {
     for (int i = 0; i < b->function_count; i++) sn_free(b->functions[i].values);
     sn_free(b->functions), sn_free(b->chosen), sn_free(b->basis), sn_free(b->displacements);
     sn_free(b->weights), sn_free(b->residuals), sn_free(b->positions), sn_free(b->blend);
-    sn_free(b->gram), sn_free(b->scale), sn_free(b->coefficients);
+    sn_free(b->gram), sn_free(b->scale), sn_free(b->coefficients), sn_free(b->triangles),
+        sn_free(b->alone);
+    for (int k = 0; b->contact && k < b->sample_count; k++) sn_free(b->contact[k]);
+    sn_free(b->contact);
     for (int i = 0; i < b->site_count; i++) sn_bake_site_free(&b->sites[i]);
     sn_free(b->known), sn_free(b->meetings), sn_free(b->sites);
     sinew_linear_destroy(b->linear);
@@ -247,11 +251,14 @@ static sinew_status prepare(sn_baker *b) {
     b->sample_limit = b->options->max_samples;
     if (room < (size_t)b->sample_limit) b->sample_limit = room > 200 ? (int)room : 200;
     if (b->sample_limit > b->options->max_samples) b->sample_limit = b->options->max_samples;
+    b->contact_left = b->options->max_contact_samples;
     b->weights = SN_NEW(double, (size_t)b->sample_limit *(size_t)b->rig->slider_count);
     b->residuals = SN_NEW(float, (size_t)b->sample_limit * b->numbers);
     b->positions = SN_NEW(double, b->numbers);
     b->blend = SN_NEW(double, b->numbers);
-    if (!b->weights || !b->residuals || !b->positions || !b->blend) return sn_no_memory(b->error);
+    b->contact = SN_NEW0(float *, b->sample_limit);
+    if (!b->weights || !b->residuals || !b->positions || !b->blend || !b->contact)
+        return sn_no_memory(b->error);
     return sinew_linear_create(b->rig, &b->linear, b->error);
 }
 
@@ -294,6 +301,8 @@ sinew_status sinew_bake(const sinew_rig *rig, const sinew_bake_options *options,
     SN_REQUIRE(chosen.max_targets >= 1 && chosen.tolerance >= 0, error);
     SN_REQUIRE(chosen.max_samples >= 10 && chosen.max_samples <= 5000, error);
     SN_REQUIRE(chosen.row_count == 0 || chosen.rows, error);
+    SN_REQUIRE(chosen.max_contact_samples >= 0, error);
+    SN_REQUIRE(!chosen.without_contact || chosen.self_contact, error);
     SN_REQUIRE(chosen.style == SINEW_BAKE_STYLE_POLYNOMIALS ||
                    chosen.style == SINEW_BAKE_STYLE_INBETWEENS,
                error);

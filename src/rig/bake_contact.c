@@ -11,8 +11,10 @@
  *
  *   r_k = sum_i (a_i u_i + b_i u_i^2 + c_i u_i^3) + sum_ij d_ij u_i u_j + h phi_k
  *
- * The samples lose phi h. After the fit, what it leaves of the samples with contact, l_k, gives the
- * shape
+ * The samples lose phi h. A model that can be asked without contact tells c_k, what contact adds to
+ * a sample, itself: then h = sum_k phi_k c_k / sum_k phi_k^2, and only these samples gain c_k and
+ * lose phi_k h; the others are without contact. After the fit, what it leaves of the samples with
+ * contact, l_k, gives the shape
  *
  *   h = sum_k phi_k l_k / sum_k phi_k^2
  *
@@ -52,9 +54,10 @@ static double fitted_hinge(const sn_baker *b, const sn_bake_site *site, int samp
                          b->weights + (size_t)sample * (size_t)b->rig->slider_count);
 }
 
-/* Whether a sample moves no slider but those of the site. */
+/* Whether a sample knows of contact, and moves no slider but those of the site. */
 static bool belongs(const sn_baker *b, const sn_bake_site *site, int sample) {
     bool moved = false;
+    if (b->options->without_contact && !b->contact[sample]) return false;
     for (int s = 0; s < b->rig->slider_count; s++) {
         if (unit_of(b, sample, s) == 0) continue;
         if (site->slopes[s] == 0) return false;
@@ -114,6 +117,24 @@ static double longest(const sn_baker *b, const float *shape) {
     return sqrt(most);
 }
 
+/* h = sum phi c / sum phi^2 from the contact c of the samples. */
+static sinew_status examine_known(sn_baker *b, int index) {
+    sn_bake_site *site = &b->sites[index];
+    double square = 0, deepest = 0;
+    site->shape = SN_NEW0(float, b->numbers);
+    if (!site->shape) return sn_no_memory(b->error);
+    for (int k = 0; k < b->sample_count; k++) {
+        double phi = belongs(b, site, k) ? hinge_of(b, site, k) : 0;
+        for (size_t c = 0; phi > 0 && c < b->numbers; c++)
+            site->shape[c] += (float)phi * b->contact[k][c];
+        square += phi * phi, deepest = fmax(deepest, phi);
+    }
+    for (size_t c = 0; square > 0 && c < b->numbers; c++)
+        site->shape[c] = (float)(site->shape[c] / square);
+    site->size = deepest * longest(b, site->shape);
+    return SINEW_OK;
+}
+
 /* shape and size of a site. */
 static sinew_status examine(sn_baker *b, int index) {
     sn_bake_site *site = &b->sites[index];
@@ -150,18 +171,22 @@ static int by_size(const void *x, const void *y) {
 }
 
 sinew_status sn_bake_part_contact(sn_baker *b, int limit) {
-    for (int i = 0; i < b->site_count; i++) SN_TRY(examine(b, i));
+    bool known = b->options->without_contact != NULL;
+    for (int i = 0; i < b->site_count; i++) SN_TRY(known ? examine_known(b, i) : examine(b, i));
     if (b->site_count > 0) qsort(b->sites, (size_t)b->site_count, sizeof *b->sites, by_size);
     int kept = 0;
     double least = SN_BAKE_INVISIBLE * b->options->tolerance * b->diagonal;
     while (kept < b->site_count && kept < limit && b->sites[kept].size > least) kept++;
     for (; b->site_count > kept; b->site_count--) sn_bake_site_free(&b->sites[b->site_count - 1]);
-    for (int i = 0; i < kept; i++)
-        for (int k = 0; k < b->sample_count; k++) {
+    for (int k = 0; k < b->sample_count; k++) {
+        float *r = b->residuals + (size_t)k * b->numbers;
+        if (known && !b->contact[k]) continue;
+        for (size_t c = 0; known && c < b->numbers; c++) r[c] += b->contact[k][c];
+        for (int i = 0; i < kept; i++) {
             float phi = (float)hinge_of(b, &b->sites[i], k);
-            float *r = b->residuals + (size_t)k * b->numbers;
             for (size_t c = 0; phi > 0 && c < b->numbers; c++) r[c] -= phi * b->sites[i].shape[c];
         }
+    }
     return SINEW_OK;
 }
 

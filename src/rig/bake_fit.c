@@ -242,6 +242,16 @@ static sinew_status fit_fewest(sn_baker *b, const double *A, int count, double *
     return fit_first(b, A, high, worst, rms);
 }
 
+/* Without the activations that are zero: there are no more than samples can tell apart. */
+static int drop_zeros(const sn_baker *b, int count) {
+    for (; count > 1; count--) {
+        const double *last = b->coefficients + (size_t)b->chosen_count * (size_t)(count - 1);
+        for (int f = 0; f < b->chosen_count; f++)
+            if (last[f] != 0) return count;
+    }
+    return count;
+}
+
 sinew_status sn_bake_fit(sn_baker *b, double *worst, double *rms) {
     if (b->options->style == SINEW_BAKE_STYLE_INBETWEENS) {
         double *values = function_values(b);
@@ -257,6 +267,7 @@ sinew_status sn_bake_fit(sn_baker *b, double *worst, double *rms) {
     sinew_status status = X && A ? (b->basis ? reduce(b, X, count) : sn_bake_reduce(b, X, count))
                                  : sn_no_memory(b->error);
     if (status == SINEW_OK) {
+        count = drop_zeros(b, count);
         sn_dense_multiply(SN_AS_IS, SN_AS_IS, n, count, b->chosen_count, 1, X, b->coefficients, 0,
                           A);
         status = fit_fewest(b, A, count, worst, rms);

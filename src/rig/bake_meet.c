@@ -11,6 +11,8 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
+#include "mesh/embedded.h"
+#include "mesh/intersection.h"
 #include "rig/baker.h"
 #include "sinew/query.h"
 
@@ -24,7 +26,12 @@ static int by_key(const void *a, const void *b) {
 }
 
 static int64_t key_of(const sn_baker *b, const int pair[2]) {
-    return (int64_t)pair[0] * b->rig->neutral->triangle_count + pair[1];
+    return (int64_t)pair[0] * b->triangle_count + pair[1];
+}
+
+static bool is_marked(const sn_baker *b, const bool *marks, int triangle) {
+    const int *v = b->triangles + 3 * (size_t)triangle;
+    return marks[v[0]] || marks[v[1]] || marks[v[2]];
 }
 
 /* Pairs of triangles that intersect and are not known to; release with sinew_free. */
@@ -33,11 +40,13 @@ static sinew_status find_intersections(sn_baker *b, const double *positions, int
     const sinew_mesh *mesh = b->rig->neutral;
     int all, left = 0;
     if (sn_cancelled(b->monitor)) return sn_fail(b->error, SINEW_CANCELLED, "cancelled");
-    SN_TRY(sinew_self_intersections(mesh->vertex_count, positions, mesh->triangle_count,
-                                    mesh->triangles, b->monitor, pairs, &all, b->error));
+    SN_TRY(sinew_self_intersections(mesh->vertex_count, positions, b->triangle_count, b->triangles,
+                                    b->monitor, pairs, &all, b->error));
     for (int i = 0; i < all; i++) {
         const int *pair = *pairs + 2 * (size_t)i;
         int64_t key = key_of(b, pair);
+        if (b->watched && !(is_marked(b, b->watched, pair[0]) && is_marked(b, b->watched, pair[1])))
+            continue;
         if (b->known_count > 0 && bsearch(&key, b->known, b->known_count, sizeof *b->known, by_key))
             continue;
         memmove(*pairs + 2 * (size_t)left++, pair, 2 * sizeof *pair);
@@ -52,30 +61,104 @@ static sinew_status blend_intersections(sn_baker *b, const double *weights, int 
     return find_intersections(b, b->blend, pairs, count);
 }
 
-/* What intersects in the blend becomes known. */
-static sinew_status add_known(sn_baker *b, const double *weights, size_t *capacity) {
+/* What intersects in the blend becomes known. marks: its vertices, or NULL. */
+static sinew_status add_known(sn_baker *b, const double *weights, size_t *capacity, bool *marks) {
     int *pairs = NULL, count = 0;
-    SN_TRY(blend_intersections(b, weights, &pairs, &count));
-    sinew_status status = SN_RESERVE(b->known, *capacity, b->known_count + (size_t)count)
-                              ? SINEW_OK
-                              : sn_no_memory(b->error);
+    size_t before = b->known_count;
+    b->known_count = 0; /* what an earlier slider makes intersect is marked as well */
+    sinew_status status = blend_intersections(b, weights, &pairs, &count);
+    b->known_count = before;
+    if (status == SINEW_OK && !SN_RESERVE(b->known, *capacity, before + (size_t)count))
+        status = sn_no_memory(b->error);
     for (int i = 0; status == SINEW_OK && i < count; i++)
         b->known[b->known_count++] = key_of(b, pairs + 2 * (size_t)i);
+    for (size_t i = 0; status == SINEW_OK && marks && i < 6 * (size_t)count; i++)
+        marks[b->triangles[3 * (size_t)pairs[i / 3] + i % 3]] = true;
     sinew_free(pairs);
     if (b->known_count > 0) qsort(b->known, b->known_count, sizeof *b->known, by_key);
     return status;
 }
 
+static void keep_triangles(sn_baker *b, int count, const int *triangles, const bool *out) {
+    b->triangle_count = 0;
+    for (int t = 0; t < count; t++) {
+        const int *v = triangles + 3 * (size_t)t;
+        if (!out[v[0]] && !out[v[1]] && !out[v[2]])
+            memmove(b->triangles + 3 * (size_t)b->triangle_count++, v, 3 * sizeof *v);
+    }
+}
+
+/* The triangles that models keep apart: what intersects in the neutral has no side to keep to, and
+ * goes on intersecting wherever it is moved. */
+static sinew_status choose_triangles(sn_baker *b) {
+    const sinew_mesh *mesh = b->rig->neutral;
+    int n = mesh->vertex_count;
+    bool *out = SN_NEW0(bool, n + 1), *crosses = SN_NEW0(bool, n + 1);
+    bool *crossing = SN_NEW0(bool, mesh->triangle_count + 1);
+    b->triangles = SN_NEW(int, 3 * (size_t)mesh->triangle_count + 1);
+    sinew_status status =
+        out && crosses && crossing && b->triangles
+            ? sn_embedded_pieces(n, mesh->positions, mesh->triangle_count, mesh->triangles,
+                                 b->monitor, out, crosses, b->error)
+            : sn_no_memory(b->error);
+    if (status == SINEW_OK) {
+        keep_triangles(b, mesh->triangle_count, mesh->triangles, out);
+        memset(out, 0, (size_t)n * sizeof *out);
+        status = sn_crossing_triangles(n, mesh->positions, b->triangle_count, b->triangles,
+                                       crossing, b->error);
+    }
+    if (status == SINEW_OK)
+        status =
+            sn_find_tangled(n, b->triangle_count, b->triangles, crossing, out, crosses, b->error);
+    if (status == SINEW_OK) keep_triangles(b, b->triangle_count, b->triangles, out);
+    sn_free(out), sn_free(crosses), sn_free(crossing);
+    return status;
+}
+
 /* What intersects in the neutral, and in the sliders alone. */
 static sinew_status find_known(sn_baker *b, double *row) {
-    size_t capacity = 0;
-    SN_TRY(add_known(b, row, &capacity));
+    size_t capacity = 0, n = (size_t)b->rig->neutral->vertex_count;
+    b->alone = SN_NEW0(bool, (size_t)b->rig->slider_count *n + 1);
+    if (!b->alone) return sn_no_memory(b->error);
+    SN_TRY(add_known(b, row, &capacity, NULL));
     for (int s = 0; s < b->rig->slider_count; s++) {
         row[s] = sn_bake_weight(&b->rig->sliders[s], 1);
-        sinew_status status = add_known(b, row, &capacity);
+        sinew_status status = add_known(b, row, &capacity, b->alone + (size_t)s * n);
         row[s] = b->rig->sliders[s].rest;
         if (status != SINEW_OK) return status;
     }
+    return SINEW_OK;
+}
+
+/* The pairs that intersect with both sliders at full. Where one of them alone makes lips cross, as
+ * mouthClose does without the jaw, other triangles cross with any other slider; they do not count.
+ */
+static sinew_status find_meeting_pairs(sn_baker *b, int x, int y, double *row, int **pairs,
+                                       int *count) {
+    size_t n = (size_t)b->rig->neutral->vertex_count;
+    const bool *own = b->alone + (size_t)x * n, *other = b->alone + (size_t)y * n;
+    int kept = 0;
+    row[x] = sn_bake_weight(&b->rig->sliders[x], 1);
+    row[y] = sn_bake_weight(&b->rig->sliders[y], 1);
+    sinew_status status = blend_intersections(b, row, pairs, count);
+    row[x] = b->rig->sliders[x].rest, row[y] = b->rig->sliders[y].rest;
+    for (int i = 0; status == SINEW_OK && i < *count; i++) {
+        const int *pair = *pairs + 2 * (size_t)i;
+        bool alone = false;
+        for (int k = 0; k < 2; k++)
+            alone |= is_marked(b, own, pair[k]) || is_marked(b, other, pair[k]);
+        if (!alone) memmove(*pairs + 2 * (size_t)kept++, pair, 2 * sizeof *pair);
+    }
+    if (status == SINEW_OK) *count = kept;
+    return status;
+}
+
+sinew_status sn_bake_mark(sn_baker *b, const sn_bake_meeting *meeting, double *row, bool *marks) {
+    int *pairs = NULL, count = 0;
+    SN_TRY(find_meeting_pairs(b, meeting->slider[0], meeting->slider[1], row, &pairs, &count));
+    for (size_t i = 0; i < 6 * (size_t)count; i++)
+        marks[b->triangles[3 * (size_t)pairs[i / 3] + i % 3]] = true;
+    sinew_free(pairs);
     return SINEW_OK;
 }
 
@@ -189,7 +272,7 @@ static bool both_take_part(search *s, int x, int y, const int *pairs, int count)
     const sinew_mesh *mesh = s->b->rig->neutral;
     memset(s->crossed, 0, (size_t)mesh->vertex_count * sizeof *s->crossed);
     for (size_t i = 0; i < 2 * (size_t)count; i++)
-        for (size_t k = 0; k < 3; k++) s->crossed[mesh->triangles[3 * (size_t)pairs[i] + k]] = true;
+        for (size_t k = 0; k < 3; k++) s->crossed[s->b->triangles[3 * (size_t)pairs[i] + k]] = true;
     return count > 0 && takes_part(s, x) && takes_part(s, y);
 }
 
@@ -220,10 +303,7 @@ static sinew_status test_pairs(search *s, sn_slider_pair **pairs, int *count) {
             int at = s->listed[(size_t)x * (size_t)n + (size_t)y] - 1, *crossing = NULL, crossed;
             if (limb && at >= 0 && (*pairs)[at].alike) continue;
             if (!are_near(&s->extents[x], &s->extents[y], NEARBY * b->diagonal)) continue;
-            s->row[x] = sn_bake_weight(&b->rig->sliders[x], 1);
-            s->row[y] = sn_bake_weight(&b->rig->sliders[y], 1);
-            sinew_status status = blend_intersections(b, s->row, &crossing, &crossed);
-            s->row[x] = b->rig->sliders[x].rest, s->row[y] = b->rig->sliders[y].rest;
+            sinew_status status = find_meeting_pairs(b, x, y, s->row, &crossing, &crossed);
             bool meets = status == SINEW_OK && both_take_part(s, x, y, crossing, crossed);
             if (meets) status = add_meeting(s, x, y, crossing, crossed);
             sinew_free(crossing);
@@ -240,12 +320,13 @@ static sinew_status test_pairs(search *s, sn_slider_pair **pairs, int *count) {
 }
 
 sinew_status sn_bake_find_meeting(sn_baker *b, sn_slider_pair **pairs, int *count) {
+    SN_TRY(choose_triangles(b));
     extent *extents = find_extents(b->rig);
     search s = {.b = b,
                 .row = SN_NEW(double, b->rig->slider_count),
                 .extents = extents,
                 .listed = index_pairs(b->rig->slider_count, *pairs, *count),
-                .owner = SN_NEW0(int, b->rig->neutral->triangle_count),
+                .owner = SN_NEW0(int, b->triangle_count + 1),
                 .crossed = SN_NEW(bool, b->rig->neutral->vertex_count)};
     sinew_status status =
         s.row && extents && s.listed && s.owner && s.crossed ? SINEW_OK : sn_no_memory(b->error);

@@ -35,16 +35,29 @@ enum {
 #define NEGLIGIBLE 0.01 /* of the strongest interaction */
 #define ALONE      0.1  /* of the tolerance: sliders with smaller errors alone need no functions */
 
+/* b->positions: the model's, with contact or without. */
+static sinew_status ask(sn_baker *b, const double *weights, bool contact) {
+    sinew_bake_model *without = contact ? NULL : b->options->without_contact;
+    if (sn_cancelled(b->monitor)) return sn_fail(b->error, SINEW_CANCELLED, "cancelled");
+    sinew_status status = without ? without(weights, b->positions, b->options->without_contact_user,
+                                            b->monitor, b->error)
+                                  : b->model(weights, b->positions, b->user, b->monitor, b->error);
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+    for (size_t i = 0; i < b->numbers; i++)
+        if (!isfinite(b->positions[i]))
+            return sn_fail(b->error, SINEW_BAD_INPUT,
+                           "the model gives positions that are not finite");
+    return SINEW_OK;
+}
+
 /* What the model has beyond the blend at the weights; *size receives the largest, over the
  * diagonal. At the limit of samples nothing is added and *size is 0. */
 static sinew_status add_sample(sn_baker *b, const double *weights, double *size) {
     size_t n = (size_t)b->rig->slider_count;
     *size = 0;
     if (b->sample_count == b->sample_limit) return SINEW_OK;
-    if (sn_cancelled(b->monitor)) return sn_fail(b->error, SINEW_CANCELLED, "cancelled");
     sn_progress(b->monitor, 0.9 * b->sample_count / b->sample_limit, "samples");
-    sinew_status status = b->model(weights, b->positions, b->user, b->monitor, b->error);
-    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+    SN_TRY(ask(b, weights, false));
     sinew_linear_evaluate(b->linear, weights, b->blend);
     float *column = b->residuals + (size_t)b->sample_count * b->numbers;
     double most = 0;
@@ -57,11 +70,26 @@ static sinew_status add_sample(sn_baker *b, const double *weights, double *size)
         }
         most = fmax(most, square);
     }
-    if (!isfinite(most))
-        return sn_fail(b->error, SINEW_BAD_INPUT, "the model gives positions that are not finite");
     memcpy(b->weights + (size_t)b->sample_count * n, weights, n * sizeof *weights);
     b->sample_count++;
     *size = sqrt(most) / b->diagonal;
+    return SINEW_OK;
+}
+
+/* The same where surfaces meet. A model that can be asked without contact is asked for both: the
+ * difference belongs to contact, and what is left to the fit is smooth. */
+static sinew_status add_meeting_sample(sn_baker *b, const double *weights) {
+    double size;
+    int index = b->sample_count;
+    SN_TRY(add_sample(b, weights, &size));
+    b->contact_left--;
+    if (!b->options->without_contact) return SINEW_OK;
+    float *added = SN_NEW(float, b->numbers);
+    if (!added) return sn_no_memory(b->error);
+    b->contact[index] = added;
+    for (size_t i = 0; i < b->numbers; i++) added[i] = (float)-b->positions[i];
+    SN_TRY(ask(b, weights, true));
+    for (size_t i = 0; i < b->numbers; i++) added[i] += (float)b->positions[i];
     return SINEW_OK;
 }
 
@@ -233,29 +261,43 @@ static int by_interaction(const void *x, const void *y) {
     return p->a != q->a ? p->a - q->a : p->b - q->b;
 }
 
-/* Where contact sets in differs from pair to pair: the far corner, and the ways to it. */
-static sinew_status sample_meeting(sn_baker *b, sn_slider_pair *pair, double *row) {
+/* Samples that a site may still take. */
+static int room_for_contact(const sn_baker *b) {
+    int room = b->sample_limit - b->sample_count;
+    return room < b->contact_left ? room : b->contact_left;
+}
+
+/* Where contact sets in differs from pair to pair: the far corner of each, then the ways to it,
+ * most crossed pairs first, until room for only `rest` samples is left. */
+static sinew_status sample_meetings(sn_baker *b, int site, int rest, sn_slider_pair *pairs,
+                                    double *row) {
     static const double corner[][2] = {{1, 1},   {1, 0.75},    {0.75, 1},
                                        {1, 0.5}, {0.75, 0.75}, {0.5, 1}};
-    for (size_t k = 0; k < sizeof corner / sizeof *corner; k++) {
-        int index = b->sample_count;
-        SN_TRY(sample_pair(b, pair, corner[k], row));
-        if (b->sample_count > index)
+    for (size_t k = 0; k < sizeof corner / sizeof *corner; k++)
+        for (int i = 0; i < b->meeting_count && room_for_contact(b) > rest; i++) {
+            sn_slider_pair *pair = &pairs[b->meetings[i].pair];
+            int index = b->sample_count;
+            if (b->meetings[i].site != site) continue;
+            row[pair->a] = sn_bake_weight(&b->rig->sliders[pair->a], corner[k][0]);
+            row[pair->b] = sn_bake_weight(&b->rig->sliders[pair->b], corner[k][1]);
+            sinew_status status = add_meeting_sample(b, row);
+            sinew_rig_rest_weights(b->rig, row);
+            if (status != SINEW_OK) return status;
             pair->interaction = fmax(pair->interaction, interaction_of(b, index, -1, -1));
-    }
+        }
     return SINEW_OK;
 }
 
 /* Poses of two or three sliders of a site in which its surfaces meet, but not much deeper than a
- * performance takes them. */
-static sinew_status sample_site(sn_baker *b, const sn_bake_site *site, double *row) {
+ * performance takes them, until room for only `rest` samples is left. */
+static sinew_status sample_site(sn_baker *b, const sn_bake_site *site, int rest, double *row) {
     int n = b->rig->slider_count, own = 0;
     uint64_t state = 1;
     for (int i = 0; i < 8; i++) sn_bake_random(&state);
     for (int s = 0; s < n; s++) own += site->slopes[s] != 0;
-    int wanted = SITE_SAMPLES + 2 * own;
-    for (int tries = 0; wanted > 0 && tries < SITE_TRIES; tries++) {
-        double size;
+    /* random poses tell about contact, too, unless they are without it */
+    int wanted = b->options->without_contact ? room_for_contact(b) - rest : SITE_SAMPLES + 2 * own;
+    for (int tries = 0; wanted > 0 && tries < SITE_TRIES && room_for_contact(b) > rest; tries++) {
         for (int k = 0; k < 3; k++) {
             int pick = (int)(sn_bake_random(&state) * own), s = 0;
             while (site->slopes[s] == 0 || pick-- > 0) s++;
@@ -264,11 +306,21 @@ static sinew_status sample_site(sn_baker *b, const sn_bake_site *site, double *r
         double depth = sn_bake_hinge(b, site->slopes, row);
         sinew_status status = SINEW_OK;
         if (depth > 0 && depth < SITE_DEPTH) {
-            status = add_sample(b, row, &size);
+            status = add_meeting_sample(b, row);
             wanted--;
         }
         sinew_rig_rest_weights(b->rig, row);
         if (status != SINEW_OK) return status;
+    }
+    return SINEW_OK;
+}
+
+/* The sites share the room evenly; half of a share goes to pairs. */
+static sinew_status sample_sites(sn_baker *b, sn_slider_pair *pairs, double *row) {
+    for (int i = 0; i < b->site_count; i++) {
+        int room = room_for_contact(b), share = room / (b->site_count - i);
+        SN_TRY(sample_meetings(b, i, room - share / 2, pairs, row));
+        SN_TRY(sample_site(b, &b->sites[i], room - share, row));
     }
     return SINEW_OK;
 }
@@ -291,9 +343,7 @@ static sinew_status sample_pairs(sn_baker *b, const int *half, sn_slider_pair *p
         if (sampled) measured += pairs[i].interaction, overlap += pairs[i].overlap;
     }
     b->sample_limit = all * PLANNED_SHARE / 100;
-    for (int i = 0; i < *count; i++)
-        if (pairs[i].meets) SN_TRY(sample_meeting(b, &pairs[i], row));
-    for (int i = 0; i < b->site_count; i++) SN_TRY(sample_site(b, &b->sites[i], row));
+    SN_TRY(sample_sites(b, pairs, row));
     for (int i = 0; i < *count; i++) /* of those without a sample, by how much the two meet */
         if (pairs[i].interaction < 0)
             pairs[i].interaction = overlap > 0 ? measured * pairs[i].overlap / overlap : 0;
@@ -453,9 +503,9 @@ static sinew_status add_pairs(sn_baker *b, const int *half, const double *expect
 
 /* ---- whole poses ----------------------------------------------------------------------------- */
 
-/* Poses of many sliders, until there is no room. Those in which surfaces meet are left out: many
- * sliders together push lips and lids through each other as no performance does, and to part them
- * costs the model more than all other samples. */
+/* Poses of many sliders, until there is no room. Those in which surfaces meet are left out if the
+ * model cannot be asked without contact: many sliders together push lips and lids through each
+ * other as no performance does, and to part them costs the model more than all other samples. */
 static sinew_status sample_crowded(sn_baker *b, uint64_t seed, int count, double *rows) {
     double size;
     if (b->sample_count == b->sample_limit) return SINEW_OK;
@@ -463,7 +513,8 @@ static sinew_status sample_crowded(sn_baker *b, uint64_t seed, int count, double
     for (int k = 0; k < count && b->sample_count < b->sample_limit; k++) {
         const double *row = rows + (size_t)k * (size_t)b->rig->slider_count;
         bool meets = false;
-        if (b->options->self_contact) SN_TRY(sn_bake_meets(b, row, &meets));
+        if (b->options->self_contact && !b->options->without_contact)
+            SN_TRY(sn_bake_meets(b, row, &meets));
         if (!meets) SN_TRY(add_sample(b, row, &size));
     }
     return SINEW_OK;
@@ -488,7 +539,7 @@ static sinew_status sample_rows(sn_baker *b) {
     sinew_status status = sinew_bake_poses(b->rig, 1, random - crowded, rows, b->error);
     for (int k = 0; status == SINEW_OK && k < random - crowded; k++)
         status = add_sample(b, rows + (size_t)k * n, &size);
-    int draws = b->options->self_contact ? MOST_DRAWS : 1;
+    int draws = b->options->self_contact && !b->options->without_contact ? MOST_DRAWS : 1;
     for (int seed = 1; status == SINEW_OK && seed <= draws; seed++)
         status = sample_crowded(b, (uint64_t)seed, crowded, rows);
     sn_free(rows);

@@ -53,6 +53,18 @@ static void prune(sn_baker *b, int limit) {
     b->meeting_count = kept;
 }
 
+/* From here on, only what intersects in the meetings of a site counts, or in one of them (only
+ * >= 0): another slider may make other surfaces cross. row: rest weights, which it keeps. */
+static sinew_status watch(sn_baker *b, int site, int only, double *row, bool *marks) {
+    b->watched = NULL;
+    memset(marks, 0, (size_t)b->rig->neutral->vertex_count * sizeof *marks);
+    for (int i = 0; i < b->meeting_count; i++)
+        if (only >= 0 ? i == only : b->meetings[i].site == site)
+            SN_TRY(sn_bake_mark(b, &b->meetings[i], row, marks));
+    b->watched = marks;
+    return SINEW_OK;
+}
+
 /* Of the slider `which` of a meeting, with the other at full. */
 static sinew_status find_onset(sn_baker *b, sn_bake_meeting *m, int which, double *row) {
     sinew_rig_rest_weights(b->rig, row);
@@ -209,18 +221,25 @@ static sinew_status list_sites(sn_baker *b, int next) {
 
 sinew_status sn_bake_find_sites(sn_baker *b, int limit) {
     double *row = SN_NEW(double, b->rig->slider_count);
-    sinew_status status = row ? SINEW_OK : sn_no_memory(b->error);
+    bool *marks = SN_NEW(bool, b->rig->neutral->vertex_count);
+    sinew_status status = row && marks ? SINEW_OK : sn_no_memory(b->error);
     int found = b->meeting_count;
     prune(b, limit);
-    for (int i = 0; status == SINEW_OK && i < 2 * b->meeting_count; i++)
-        status = find_onset(b, &b->meetings[i / 2], i % 2, row);
+    for (int i = 0; status == SINEW_OK && i < 2 * b->meeting_count; i++) {
+        sinew_rig_rest_weights(b->rig, row);
+        if (i % 2 == 0) status = watch(b, -1, i / 2, row, marks);
+        if (status == SINEW_OK) status = find_onset(b, &b->meetings[i / 2], i % 2, row);
+    }
     if (status == SINEW_OK) status = list_sites(b, found);
     for (int i = 0; status == SINEW_OK && i < b->site_count; i++) {
-        status = add_others(b, i, b->sites[i].slopes, row);
+        sinew_rig_rest_weights(b->rig, row);
+        status = watch(b, i, -1, row, marks);
+        if (status == SINEW_OK) status = add_others(b, i, b->sites[i].slopes, row);
         b->sites[i].fitted =
             sn_memdup(b->sites[i].slopes, (size_t)b->rig->slider_count, sizeof *b->sites[i].slopes);
         if (status == SINEW_OK && !b->sites[i].fitted) status = sn_no_memory(b->error);
     }
-    sn_free(row);
+    b->watched = NULL;
+    sn_free(row), sn_free(marks);
     return status;
 }

@@ -67,10 +67,18 @@ typedef struct sn_baker {
     int sample_count, sample_limit;
     double *weights;  /* a row of slider weights per sample */
     float *residuals; /* a column of 3 V per sample, times its scale */
+    /* Per sample: what contact adds, 3 V, where the model was asked with and without it; else NULL,
+     * and the residual is without contact if the model can be asked so. */
+    float **contact;
+    int contact_left; /* samples that may still ask for contact */
     double *scale;    /* per sample */
     double *positions, *blend;
     double *gram;   /* residuals^T residuals */
-    int64_t *known; /* pairs of triangles that intersect in the neutral or in a pose, sorted */
+    int *triangles; /* that can meet: without pieces that are embedded in larger ones */
+    int triangle_count;
+    const bool *watched; /* per vertex: where intersections count; NULL: everywhere */
+    bool *alone;         /* per slider and vertex: of a triangle that it makes intersect alone */
+    int64_t *known;      /* pairs of triangles that intersect in the neutral or in a pose, sorted */
     size_t known_count;
     sn_bake_meeting *meetings;
     int meeting_count;
@@ -104,6 +112,9 @@ double sn_bake_evaluate(const sn_baker *b, const sn_bake_function *f, const doub
 sinew_status sn_bake_find_meeting(sn_baker *b, sn_slider_pair **pairs, int *count);
 sinew_status sn_bake_crosses(sn_baker *b, const double *positions, bool *crosses);
 sinew_status sn_bake_meets(sn_baker *b, const double *weights, bool *meets);
+/* marks: adds the vertices of the triangles that intersect in a meeting, but in neither of its
+ * sliders alone. row: rest weights. */
+sinew_status sn_bake_mark(sn_baker *b, const sn_bake_meeting *meeting, double *row, bool *marks);
 /* The largest part of a slider, from `low` to `high`, up to which the pose of `row` does not
  * intersect; the slider returns to its rest. */
 sinew_status sn_bake_onset(sn_baker *b, double *row, int slider, double low, double high,

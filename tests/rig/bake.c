@@ -455,6 +455,105 @@ static void baked_lids_do_not_cross(void **state) {
     }
 }
 
+/* A model that can be asked without contact. */
+typedef struct asked {
+    const sinew_rig *rig;
+    int with, without;
+} asked;
+
+static sinew_status with_contact(const double *w, double *positions, void *user,
+                                 const sinew_monitor *monitor, sinew_error *error) {
+    asked *a = user;
+    a->with++;
+    return touching_model(w, positions, (void *)a->rig, monitor, error);
+}
+
+static sinew_status without_contact(const double *w, double *positions, void *user,
+                                    const sinew_monitor *monitor, sinew_error *error) {
+    (void)monitor, (void)error;
+    asked *a = user;
+    a->without++;
+    sinew_linear *linear;
+    if (sinew_linear_create(a->rig, &linear, NULL) != SINEW_OK) return SINEW_NO_MEMORY;
+    sinew_linear_evaluate(linear, w, positions);
+    sinew_linear_destroy(linear);
+    return SINEW_OK;
+}
+
+/* Where surfaces do not meet, and beyond the limit, only the cheap model is asked; the bake is as
+ * good as one that asks for contact everywhere. */
+static void contact_is_asked_for_only_where_surfaces_meet(void **state) {
+    (void)state;
+    static const double rows[] = {0.9, 0.9, 1, 0.6, 0.6, 1, 0.8, 0.95, 0.4, 0.5, 0.9, 0.3};
+    static const int limits[] = {0, 10, 600};
+    for (int k = 0; k < 3; k++) {
+        sinew_error error;
+        sinew_rig *rig = lids(), *baked;
+        asked a = {.rig = rig};
+        sinew_bake_options options;
+        sinew_bake_info info = {.size = sizeof info};
+        sinew_bake_options_init(&options);
+        options.max_samples = 60;
+        options.max_targets = 8;
+        options.self_contact = true;
+        options.without_contact = without_contact, options.without_contact_user = &a;
+        options.max_contact_samples = limits[k];
+        assert_ok(sinew_bake(rig, &options, with_contact, &a, NULL, &baked, &info, &error));
+        assert_int_equal(a.without, info.samples);
+        assert_true(a.with <= limits[k] && 100 * a.with <= 65 * info.samples);
+        sinew_bake_error before = {.size = sizeof before}, after = {.size = sizeof after};
+        assert_ok(sinew_bake_measure(rig, 6, rows, touching_model, rig, NULL, &before, &error));
+        assert_ok(sinew_bake_measure(baked, 6, rows, touching_model, rig, NULL, &after, &error));
+        if (limits[k] > 0)
+            assert_below(after.mean / before.mean, 0.05);
+        else
+            assert_int_equal(baked->target_count, rig->target_count);
+        sinew_rig_destroy(rig), sinew_rig_destroy(baked);
+    }
+    sinew_error error;
+    sinew_rig *rig = lids(), *baked;
+    sinew_bake_options options;
+    sinew_bake_options_init(&options);
+    options.without_contact = touching_model, options.without_contact_user = rig;
+    assert_int_equal(sinew_bake(rig, &options, touching_model, rig, NULL, &baked, NULL, &error),
+                     SINEW_MISUSE);
+    sinew_rig_destroy(rig);
+}
+
+/* A needle of the lower lid sticks in the upper one at rest. Models leave such pieces out of
+ * contact, so there is nothing to sample. */
+static void embedded_pieces_do_not_meet(void **state) {
+    (void)state;
+    sinew_error error;
+    for (int needle = 0; needle < 2; needle++) {
+        sinew_rig *plain = lids(), *rig, *baked;
+        const sinew_mesh *mesh = plain->neutral;
+        double points[30] = {[24] = 0.6, 1.1, 0.4, 0.6, 1.1, 0.42};
+        int faces[15] = {[12] = 5, 8, 9};
+        memcpy(points, mesh->positions, 24 * sizeof *points);
+        memcpy(faces, mesh->triangles, 12 * sizeof *faces);
+        sinew_mesh *more;
+        assert_ok(
+            sinew_mesh_create(needle ? 10 : 8, points, needle ? 5 : 4, NULL, faces, &more, &error));
+        assert_ok(sinew_rig_create(more, &rig, &error));
+        for (int t = 0; t < 2; t++) {
+            const sinew_target *target = &plain->targets[t];
+            assert_ok(sinew_rig_add_target(rig, target->name, target->count, target->vertices,
+                                           target->deltas, &error));
+        }
+        sinew_bake_options options;
+        sinew_bake_options_init(&options);
+        options.max_samples = 60;
+        options.max_targets = 8;
+        options.self_contact = true;
+        asked a = {.rig = rig};
+        options.without_contact = without_contact, options.without_contact_user = &a;
+        assert_ok(sinew_bake(rig, &options, with_contact, &a, NULL, &baked, NULL, &error));
+        assert_int_equal(a.with > 0, !needle);
+        sinew_rig_destroy(plain), sinew_rig_destroy(rig), sinew_rig_destroy(baked);
+    }
+}
+
 static sinew_status bake_lids(void *user) {
     sinew_error error;
     sinew_rig *baked;
@@ -532,6 +631,8 @@ int test_bake(void) {
         cmocka_unit_test(baking_can_be_cancelled),
         cmocka_unit_test(baking_survives_without_memory),
         cmocka_unit_test(sliders_that_only_meet_are_sampled_together),
+        cmocka_unit_test(contact_is_asked_for_only_where_surfaces_meet),
+        cmocka_unit_test(embedded_pieces_do_not_meet),
         cmocka_unit_test(baked_lids_do_not_cross),
         cmocka_unit_test(meeting_sliders_are_found_without_memory_or_not_at_all),
     };
