@@ -8,6 +8,7 @@
 #include "jobs.h"
 
 enum { UNSEEN_POSES = 40, UNSEEN_SEED = 77 };
+#define MOST_KEPT ((uint64_t)16 << 30) /* bytes of samples in a folder; the oldest are removed */
 
 static const cli_option options[] = {
     {"--out", CLI_OUTPUT, "RIG", "Write the rig with its correctives: .glb, .fbx or a folder.", 0,
@@ -35,6 +36,14 @@ static const cli_option options[] = {
     {"--unseen", CLI_INPUT, "FILE",
      "Clip to measure the error on (default: random poses that the fit has not seen).", 0, 0, true},
     {"--samples", CLI_INTEGER, "N", "Maximum number of model evaluations (default 2400).", 10, 5000,
+     false},
+    {"--keep-samples", CLI_TEXT, "FOLDER",
+     "Keep all evaluations of the model in this folder: a bake that was interrupted, or is "
+     "repeated "
+     "with other targets, continues with them.",
+     0, 0, false},
+    {"--contact-samples", CLI_INTEGER, "N",
+     "Maximum number of evaluations with self-contact, where surfaces meet (default 600).", 0, 5000,
      false},
     CLI_GROUP("Rig and contact"),
     {"--sample", CLI_TEXT, "NAME",
@@ -68,8 +77,9 @@ static sinew_status add_rig(cli_call *call, json_t *document) {
     return SINEW_OK;
 }
 
-/* The scene: rig, model, obstacles. Weights come with each solve. */
-static sinew_status make_scene(cli_call *call, const char *model, sinew_scene **scene) {
+/* The scene: rig, model, obstacles. Weights come with each solve. contact: if it is asked for. */
+static sinew_status make_scene(cli_call *call, const char *model, bool contact,
+                               sinew_scene **scene) {
     json_t *document =
         json_pack("{s:i, s:s, s:{}}", "sinew", SINEW_SCENE_VERSION, "model", model, "weights");
     sinew_status status = add_rig(call, document);
@@ -82,7 +92,7 @@ static sinew_status make_scene(cli_call *call, const char *model, sinew_scene **
         }
         json_object_set_new(document, "obstacles", list);
     }
-    if (status == SINEW_OK)
+    if (status == SINEW_OK && contact)
         status = cli_parameter(call, document, model, "--self-contact", "self_contact");
     if (status == SINEW_OK) status = cli_parameter(call, document, model, "--device", "device");
     if (status == SINEW_OK) return cli_make_scene(call, document, "bake", scene);
@@ -90,20 +100,99 @@ static sinew_status make_scene(cli_call *call, const char *model, sinew_scene **
     return status;
 }
 
-static sinew_status solve(const double *weights, double *positions, void *user,
-                          const sinew_monitor *monitor, sinew_error *error) {
+/* A model, and the folder in which its answers are kept, or NULL. */
+typedef struct source {
+    sinew_scene *scene;
+    sinew_session *session;
+    sinew_cache *kept;
+    sinew_hash hash; /* of all that an answer depends on but the weights */
+    int asked;       /* answers that were not kept */
+} source;
+
+static sinew_status ask(source *s, const double *weights, double *positions,
+                        const sinew_monitor *monitor, sinew_error *error) {
     sinew_input input;
     sinew_result result;
     sinew_input_init(&input);
     sinew_result_init(&result);
     input.weights = weights;
     result.positions = positions;
-    return sinew_session_solve(user, &input, &result, monitor, error);
+    s->asked++;
+    return sinew_session_solve(s->session, &input, &result, monitor, error);
+}
+
+static void add_numbers(sinew_hash *hash, const double *numbers, size_t count) {
+    sinew_hash_add(hash, numbers, count * sizeof *numbers);
+}
+
+static void hash_source(source *s, const char *model, bool contact) {
+    const sinew_rig *rig = sinew_session_rig(s->session);
+    const sinew_mesh *mesh = rig->neutral;
+    sinew_hash_start(&s->hash);
+    sinew_hash_add_text(&s->hash, model);
+    sinew_hash_add_number(&s->hash, contact);
+    add_numbers(&s->hash, mesh->positions, 3 * (size_t)mesh->vertex_count);
+    sinew_hash_add(&s->hash, mesh->triangles, 3 * (size_t)mesh->triangle_count * sizeof(int));
+    for (int i = 0; i < rig->slider_count; i++) {
+        sinew_hash_add_text(&s->hash, rig->sliders[i].name);
+        sinew_hash_add_number(&s->hash, rig->sliders[i].rest);
+    }
+    for (int t = 0; t < rig->target_count; t++) {
+        const sinew_target *target = &rig->targets[t];
+        sinew_hash_add_text(&s->hash, target->name);
+        const int numbers[] = {(int)target->kind, target->slider, (int)target->combine};
+        sinew_hash_add(&s->hash, numbers, sizeof numbers);
+        sinew_hash_add_number(&s->hash, target->at);
+        sinew_hash_add(&s->hash, target->drivers,
+                       (size_t)target->driver_count * sizeof *target->drivers);
+        sinew_hash_add(&s->hash, target->terms, (size_t)target->term_count * sizeof *target->terms);
+        sinew_hash_add(&s->hash, target->vertices,
+                       (size_t)target->count * sizeof *target->vertices);
+        add_numbers(&s->hash, target->deltas, 3 * (size_t)target->count);
+    }
+}
+
+/* Kept in single precision; rounded when it is new as well, so that the bake is the same. */
+static sinew_status ask_and_keep(source *s, sinew_cache_entry *entry, size_t count,
+                                 const double *weights, double *positions,
+                                 const sinew_monitor *monitor, sinew_error *error) {
+    sinew_status status = ask(s, weights, positions, monitor, error);
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+    float *kept = malloc((count + 1) * sizeof *kept);
+    if (!kept) return SINEW_NO_MEMORY;
+    kept[count] = status == SINEW_OK;
+    for (size_t i = 0; i < count; i++) positions[i] = (double)(kept[i] = (float)positions[i]);
+    sinew_status stored = sinew_cache_store(entry, kept, (count + 1) * sizeof *kept, error);
+    free(kept);
+    return stored == SINEW_OK ? status : stored;
+}
+
+static sinew_status solve(const double *weights, double *positions, void *user,
+                          const sinew_monitor *monitor, sinew_error *error) {
+    source *s = user;
+    if (!s->kept) return ask(s, weights, positions, monitor, error);
+    const sinew_rig *rig = sinew_session_rig(s->session);
+    size_t count = 3 * (size_t)rig->neutral->vertex_count;
+    sinew_hash hash = s->hash;
+    add_numbers(&hash, weights, (size_t)rig->slider_count);
+    sinew_cache_entry *entry;
+    sinew_status status = sinew_cache_enter(s->kept, sinew_hash_key(&hash),
+                                            "answer 1 " SINEW_VERSION, monitor, &entry, error);
+    if (status != SINEW_OK) return status;
+    const float *kept = entry->bytes;
+    if (kept && entry->size == (count + 1) * sizeof *kept) {
+        for (size_t i = 0; i < count; i++) positions[i] = (double)kept[i];
+        status = kept[count] != 0 ? SINEW_OK : SINEW_NOT_CONVERGED;
+    } else {
+        status = ask_and_keep(s, entry, count, weights, positions, monitor, error);
+    }
+    sinew_cache_leave(entry);
+    return status;
 }
 
 /* Answers of the model on the unseen poses, which are measured twice: before and after. */
 typedef struct answers {
-    sinew_session *session;
+    source *model;
     size_t numbers;
     int count, next; /* poses; the one that is asked for next */
     bool known;
@@ -116,7 +205,7 @@ static sinew_status solve_once(const double *weights, double *positions, void *u
     float *own = a->positions + (size_t)a->next++ * a->numbers;
     sinew_status status = SINEW_OK;
     if (!a->known) {
-        status = solve(weights, positions, a->session, monitor, error);
+        status = solve(weights, positions, a->model, monitor, error);
         for (size_t i = 0; i < a->numbers; i++) own[i] = (float)positions[i];
     } else {
         for (size_t i = 0; i < a->numbers; i++) positions[i] = (double)own[i];
@@ -125,11 +214,10 @@ static sinew_status solve_once(const double *weights, double *positions, void *u
     return status;
 }
 
-static sinew_status measure(cli_call *call, sinew_session *session, const sinew_rig *baked,
-                            int count, const double *rows, sinew_bake_error *before,
-                            sinew_bake_error *after) {
-    const sinew_rig *rig = sinew_session_rig(session);
-    answers a = {.session = session, .count = count};
+static sinew_status measure(cli_call *call, source *model, const sinew_rig *baked, int count,
+                            const double *rows, sinew_bake_error *before, sinew_bake_error *after) {
+    const sinew_rig *rig = sinew_session_rig(model->session);
+    answers a = {.model = model, .count = count};
     a.numbers = 3 * (size_t)sinew_mesh_vertex_count(sinew_rig_neutral(rig));
     a.positions = malloc((size_t)count * a.numbers * sizeof *a.positions);
     if (!a.positions) return SINEW_NO_MEMORY;
@@ -232,9 +320,10 @@ static sinew_status write_results(cli_call *call, const sinew_rig *baked) {
     return status == SINEW_OK ? write_clip(call, baked) : status;
 }
 
-static sinew_status bake(cli_call *call, sinew_session *session) {
-    sinew_status status = sinew_session_prepare(session, call->monitor, &call->error);
-    if (status != SINEW_OK) return status;
+/* plain: the same without self-contact, or NULL if that is not asked for. */
+static sinew_status bake(cli_call *call, source *model, source *plain) {
+    sinew_session *session = model->session;
+    sinew_status status = SINEW_OK;
     if (sinew_session_past(session, NULL) == SINEW_PAST_ALL)
         return cli_usage(call, "cannot bake a model whose frames depend on earlier ones");
     const sinew_rig *rig = sinew_session_rig(session);
@@ -245,7 +334,9 @@ static sinew_status bake(cli_call *call, sinew_session *session) {
     chosen.max_targets = cli_integer(call, "--max-targets", chosen.max_targets);
     chosen.tolerance = cli_number(call, "--tolerance", chosen.tolerance);
     chosen.max_samples = cli_integer(call, "--samples", chosen.max_samples);
-    chosen.self_contact = cli_given(call, "--self-contact");
+    chosen.max_contact_samples = cli_integer(call, "--contact-samples", chosen.max_contact_samples);
+    chosen.self_contact = plain != NULL;
+    chosen.without_contact = plain ? solve : NULL, chosen.without_contact_user = plain;
     const char *style = cli_text(call, "--style");
     if (style && strcmp(style, "inbetweens") == 0) chosen.style = SINEW_BAKE_STYLE_INBETWEENS;
     sinew_rig *baked = NULL;
@@ -255,15 +346,33 @@ static sinew_status bake(cli_call *call, sinew_session *session) {
     chosen.rows = rows;
     if (status == SINEW_OK) status = unseen_rows(call, rig, &unseen, &unseen_count);
     if (status == SINEW_OK)
-        status =
-            sinew_bake(rig, &chosen, solve, session, call->monitor, &baked, &info, &call->error);
+        status = sinew_bake(rig, &chosen, solve, model, call->monitor, &baked, &info, &call->error);
     if (status == SINEW_OK)
-        status = measure(call, session, baked, unseen_count, unseen, &before, &after);
+        status = measure(call, model, baked, unseen_count, unseen, &before, &after);
     if (status == SINEW_OK) report(call, &info, &before, &after);
     if (status == SINEW_OK) status = write_results(call, baked);
     sinew_rig_destroy(baked);
     free(rows), free(unseen);
     return status;
+}
+
+static sinew_status open_source(cli_call *call, const char *model, bool contact, sinew_cache *kept,
+                                source *s) {
+    sinew_session_options chosen;
+    sinew_session_options_init(&chosen);
+    chosen.loader = sinew_file_loader();
+    sinew_status status = make_scene(call, model, contact, &s->scene);
+    if (status == SINEW_OK)
+        status = sinew_session_create(s->scene, &chosen, &s->session, &call->error);
+    if (status == SINEW_OK) status = sinew_session_prepare(s->session, call->monitor, &call->error);
+    s->kept = kept;
+    if (status == SINEW_OK) hash_source(s, model, contact);
+    return status;
+}
+
+static void close_source(source *s) {
+    sinew_session_destroy(s->session);
+    sinew_scene_destroy(s->scene);
 }
 
 static sinew_status run(cli_call *call) {
@@ -274,16 +383,23 @@ static sinew_status run(cli_call *call) {
     const char *model = cli_given(call, "--model") ? cli_text(call, "--model") : "rotation";
     if (cli_count(call, "--obstacle") > 0 && strcmp(model, "spring") != 0)
         return cli_usage(call, "--obstacle needs --model spring");
-    sinew_scene *scene = NULL;
-    sinew_session *session = NULL;
-    sinew_session_options chosen;
-    sinew_session_options_init(&chosen);
-    chosen.loader = sinew_file_loader();
-    sinew_status status = make_scene(call, model, &scene);
-    if (status == SINEW_OK) status = sinew_session_create(scene, &chosen, &session, &call->error);
-    if (status == SINEW_OK) status = bake(call, session);
-    sinew_session_destroy(session);
-    sinew_scene_destroy(scene);
+    bool contact = cli_given(call, "--self-contact");
+    if (cli_given(call, "--contact-samples") && !contact)
+        return cli_usage(call, "--contact-samples needs --self-contact");
+    const char *folder = cli_text(call, "--keep-samples");
+    if (folder && cli_count(call, "--obstacle") > 0)
+        return cli_usage(call, "--keep-samples cannot be used with --obstacle");
+    source with = {0}, without = {0};
+    sinew_cache *kept = NULL;
+    sinew_status status = SINEW_OK;
+    if (folder) status = sinew_cache_open(folder, MOST_KEPT, &kept, &call->error);
+    if (status == SINEW_OK) status = open_source(call, model, contact, kept, &with);
+    if (status == SINEW_OK && contact) status = open_source(call, model, false, kept, &without);
+    if (status == SINEW_OK) status = bake(call, &with, contact ? &without : NULL);
+    json_object_set_new(json_object_get(call->report, "totals"), "evaluations",
+                        json_integer(with.asked + without.asked));
+    close_source(&with), close_source(&without);
+    sinew_cache_close(kept);
     return status;
 }
 

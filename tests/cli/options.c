@@ -291,6 +291,29 @@ static void options_of_bake_and_map_have_an_effect(void **state) {
     assert_true(strlen(r->out) > 1);
 }
 
+/* A second bake with the same folder asks the model for nothing, even for other targets, and one
+ * whose rig or model differs for everything. */
+static void kept_samples_are_not_asked_for_again(void **state) {
+    (void)state;
+    make_rigs();
+#define KEEPING "--samples 40 --unseen face/clip.csv --keep-samples kept --quiet "
+    expect_code(0, "sinew bake face --model spring --self-contact --contact-samples 5 " KEEPING
+                   "--out a.glb --report a.json && sinew bake face --model spring --self-contact "
+                   "--contact-samples 5 " KEEPING "--out b.glb --report b.json && cmp a.glb b.glb");
+    expect_code(0, "sinew bake face --model spring --self-contact --contact-samples 5 " KEEPING
+                   "--max-targets 3 --out c.glb --report c.json && sinew bake face " KEEPING
+                   "--out d.glb --report d.json && sinew bake bar --samples 40 --keep-samples "
+                   "kept --out e.glb --report e.json --quiet");
+    const run_result *r = expect_code(0, "python3 -c \"import json; print(*[json.load(open(n + "
+                                         "'.json'))['totals']['evaluations'] for n in "
+                                         "'abcde'])\"");
+    int a = 0, b = 0, c = 0, d = 0, e = 0;
+    assert_int_equal(sscanf(r->out, "%d %d %d %d %d", &a, &b, &c, &d, &e), 5);
+    assert_true(a > 40 && d >= 40 && e >= 40);
+    assert_int_equal(b, 0);
+    assert_true(c < a / 2); /* other targets may need other samples of contact */
+}
+
 /* Verbs without a scene: the option shows in what they print or write. */
 static void options_of_other_verbs_have_an_effect(void **state) {
     (void)state;
@@ -322,6 +345,7 @@ int test_options(void) {
         cmocka_unit_test(playing_a_take_prints_its_warnings),
         cmocka_unit_test(a_path_moves_the_body_between_the_keys),
         cmocka_unit_test(options_of_bake_and_map_have_an_effect),
+        cmocka_unit_test(kept_samples_are_not_asked_for_again),
         cmocka_unit_test(options_of_other_verbs_have_an_effect),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
