@@ -177,7 +177,7 @@ SN_FN void sn_batch_move(sn_batch_frame *s) {
     s->on = false;
     if (!s->open) return;
     if (s->found != 0) {
-        s->at = 1 - s->at;
+        s->at = 1 - s->at, s->before = s->residual;
         sn_batch_adopt(s);
     } else if (s->level >= SN_PROJECTED) {
         s->open = false;
@@ -222,7 +222,7 @@ SN_FN void sn_batch_open(const sn_spring_device *d, sn_batch_frame *s, double sc
     s->least = 0.5e-3 * scale / (d->free_count > 0 ? d->free_count : 1);
     if (!(s->least > 0)) s->least = 1;
     s->at = s->iterations = s->inner = s->level = s->hold = 0;
-    s->near_answer = s->stop = false;
+    s->near_answer = s->stop = false, s->before = 0;
     s->outcome = SN_SPRING_NOT_CONVERGED, s->penalty = SN_HOLD_AFTER_FAILURE;
 }
 

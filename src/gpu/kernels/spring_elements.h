@@ -237,10 +237,14 @@ SN_FN double sn_kept_curvature(int level) {
     return level == 0 ? 1 : level == 1 ? 0.9 : level == 2 ? 0.6 : 0;
 }
 
-/* Of the linear system, for a force of so much of its scale. */
-SN_FN double sn_inner_goal(double tolerance, double residual) {
-    double goal = 0.3 * tolerance / residual;
-    return goal > 0.3 ? 0.3 : goal < 0.01 ? 0.01 : goal;
+/* Of the linear system, for a force of so much of its scale, which was `before` before the last
+ * step (0: there was none). What a step leaves falls with its square, so a solve that is much more
+ * exact is wasted, unless it reaches the tolerance. */
+SN_FN double sn_inner_goal(double tolerance, double residual, double before) {
+    double goal = 0.7 * tolerance / residual, ratio = before > 0 ? residual / before : 1;
+    double least = ratio * ratio;
+    least = least > 0.02 ? 0.02 : least < 0.002 ? 0.002 : least;
+    return goal > 0.5 ? 0.5 : goal < least ? least : goal;
 }
 
 /* The next length to try after a step of `length` changed the energy by `change`. */

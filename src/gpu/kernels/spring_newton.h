@@ -138,6 +138,7 @@ SN_FN void sn_spring_run(sn_grid *g, const sn_spring_device *d, const sn_spring_
 
     int outcome = SN_SPRING_NOT_CONVERGED, iterations = 0, inner = 0;
     int level = 0, hold = 0, penalty = SN_HOLD_AFTER_FAILURE;
+    double before = 0;
     bool near_answer = false;
     if (!isfinite(now.energy) || !isfinite(now.residual)) outcome = SN_SPRING_NOT_FINITE;
     for (int step = 0; step < a->max_iterations && outcome == SN_SPRING_NOT_CONVERGED; step++) {
@@ -149,7 +150,7 @@ SN_FN void sn_spring_run(sn_grid *g, const sn_spring_device *d, const sn_spring_
             outcome = SN_SPRING_STOPPED;
             break;
         }
-        double goal = sn_inner_goal(a->tolerance, now.residual);
+        double goal = sn_inner_goal(a->tolerance, now.residual, before);
         bool failed = false;
         while (!sn_spring_direction(g, d, w, a, now.at, sn_kept_curvature(level), now.largest, goal,
                                     &inner) &&
@@ -171,7 +172,7 @@ SN_FN void sn_spring_run(sn_grid *g, const sn_spring_device *d, const sn_spring_
             level = SN_PROJECTED, hold = penalty;
             continue;
         }
-        trial.at = 1 - now.at, trial.least = least;
+        trial.at = 1 - now.at, trial.least = least, before = now.residual;
         now = trial;
     }
     if (outcome == SN_SPRING_NOT_CONVERGED && now.residual <= a->tolerance)
