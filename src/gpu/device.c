@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/threads.h"
 
 struct sn_gpu {
@@ -159,6 +160,20 @@ sinew_status sn_gpu_wait(sn_gpu *gpu, const sinew_monitor *monitor, double secon
 sinew_status sn_gpu_wait_for(sn_gpu *gpu, int number, const sinew_monitor *monitor, double limit,
                              volatile int *stop, sinew_error *error) {
     return await(gpu, number, monitor, limit, stop, error);
+}
+
+typedef struct copying {
+    const double *from;
+    double *to;
+} copying;
+static void copy_some(void *context, sn_span span) {
+    const copying *c = context;
+    memcpy(c->to + span.begin, c->from + span.begin, (span.end - span.begin) * sizeof(double));
+}
+
+void sn_gpu_copy(double *to, const double *from, size_t count) {
+    copying c = {from, to};
+    sn_parallel_for(count, 8192, copy_some, &c);
 }
 
 sinew_status sn_gpu_bandwidth(sn_gpu *gpu, double *bytes_per_second, sinew_error *error) {

@@ -17,6 +17,8 @@ typedef struct sn_gpu sn_gpu;
 sinew_status sn_gpu_open(sn_gpu **gpu, sinew_error *error);
 void sn_gpu_close(sn_gpu *gpu);
 const sn_gpu_properties *sn_gpu_about(const sn_gpu *gpu);
+/* A copy by all threads: what the device has just written is read slowly by one. */
+void sn_gpu_copy(double *to, const double *from, size_t count);
 sinew_status sn_gpu_bandwidth(sn_gpu *gpu, double *bytes_per_second, sinew_error *error);
 
 void sn_gpu_lock(sn_gpu *gpu);

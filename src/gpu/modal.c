@@ -271,8 +271,7 @@ static bool rebuild(void *user, sinew_modal_state *state, const sn_residual_sum 
     set_frame(m, state->tracks);
     sinew_status status = run(m, &launch, &motion->why);
     if (status == SINEW_OK) {
-        size_t n = 3 * (size_t)m->modal->body->vertex_count;
-        memcpy(state->positions, m->positions, n * sizeof(double));
+        sn_gpu_copy(state->positions, m->positions, 3 * (size_t)m->modal->body->vertex_count);
         memcpy(motion->carried, m->carried,
                9 * (size_t)launch.modal.carrier_count * sizeof(double));
         state->carried = motion->carried;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/parallel.h"
 #include "rig/rotation_structure.h"
 
 /* ---- the constant part ---- */
@@ -196,23 +195,13 @@ static sinew_status run(sn_gpu_rotation *r, sinew_error *error) {
     return sn_gpu_wait(r->gpu, NULL, INFINITY, NULL, error);
 }
 
-typedef struct copying {
-    const double *from;
-    double *to;
-} copying;
-static void copy_some(void *context, sn_span span) {
-    const copying *c = context;
-    memcpy(c->to + span.begin, c->from + span.begin, (span.end - span.begin) * sizeof(double));
-}
-
 sinew_status sn_gpu_rotation_evaluate(sn_gpu_rotation *r, const double *weights, double *positions,
                                       sinew_error *error) {
     sn_gpu_lock(r->gpu);
     sn_activations(r->rotation->plan, weights, r->activations, NULL);
     sinew_status status = run(r, error);
     if (status == SINEW_OK) {
-        copying c = {r->positions, positions};
-        sn_parallel_for(3 * (size_t)r->rotation->vertex_count, 8192, copy_some, &c);
+        sn_gpu_copy(positions, r->positions, 3 * (size_t)r->rotation->vertex_count);
         sn_seams_copy(r->rotation->seams, r->activations, positions);
     }
     sn_gpu_unlock(r->gpu);

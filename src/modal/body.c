@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/monitor.h"
 #include "mesh/uncross.h"
 #include "modal/body_links.h"
@@ -292,11 +293,21 @@ sinew_status sn_body_lift(const sn_body *body, const double *artist, const sinew
     return *leftover ? SINEW_OK : sn_no_memory(error);
 }
 
+typedef struct dropped {
+    const double *from;
+    double *to;
+} dropped;
+static void drop_some(void *context, sn_span span) {
+    const dropped *d = context;
+    memcpy(d->to + span.begin, d->from + span.begin, (span.end - span.begin) * sizeof *d->to);
+}
+
 void sn_body_drop(const sn_body *body, const double *positions, double *artist) {
+    dropped d = {positions, artist};
     if (body->cage)
         sinew_embedding_apply(body->cage->embedding, positions, artist);
     else
-        memcpy(artist, positions, (size_t)3 * body->artist_count * sizeof *artist);
+        sn_parallel_for((size_t)3 * body->artist_count, 8192, drop_some, &d);
     /* what copies have beyond their roots is in the leftovers of the keys */
     sn_seams_copy(body->seams, NULL, artist);
 }
