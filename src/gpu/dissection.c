@@ -81,7 +81,7 @@ typedef struct builder {
     const int *start, *column; /* all entries of the matrix, by row */
     const double *value;
     const double *positions;
-    int count, leaf, root;
+    int count, leaf, root, together;
     int *items, *spare; /* unknowns, arranged by parts */
     int *owned;         /* unknowns, part by part */
     int *mark, stamp;   /* per unknown */
@@ -220,6 +220,50 @@ static bool merge_root(builder *b, int depth) {
     }
     b->part_count = kept;
     return true;
+}
+
+/* Joins separators of `together` consecutive depths below the root, counted from the leaves, to one
+ * part: a solve waits for each level, and has more values to read. The leaves stay what they are. */
+static bool merge_levels(builder *b) {
+    int deepest = 0, count = (int)b->part_count, kept = 0;
+    int *into = SN_NEW(int, count), *number = SN_NEW(int, count), *end = SN_NEW0(int, count + 1);
+    int *owned = SN_NEW(int, b->count);
+    bool ok = into && number && end && owned;
+    for (int k = 0; k < count; k++)
+        if (b->parts[k].depth > deepest) deepest = b->parts[k].depth;
+    for (int k = 0; k < count && ok; k++) { /* parents come first */
+        const part *p = &b->parts[k];
+        bool joins = p->depth > 1 && p->child >= 0 && (deepest - p->depth) % b->together != 0;
+        into[k] = joins ? number[p->parent] : kept;
+        number[k] = joins ? into[k] : kept++;
+        end[into[k] + 1] += p->own_count;
+    }
+    for (int k = 0; k < kept && ok; k++) end[k + 1] += end[k];
+    for (int k = 0; k < count && ok; k++) {
+        memcpy(owned + end[into[k]], b->owned + b->parts[k].own,
+               (size_t)b->parts[k].own_count * sizeof *owned);
+        end[into[k]] += b->parts[k].own_count;
+    }
+    for (int k = 0, last = -1; k < count && ok; k++) {
+        if (into[k] == last || into[k] < last) continue;
+        last = into[k];
+        part p = b->parts[k];
+        p.own = last ? end[last - 1] : 0, p.own_count = end[last] - p.own;
+        p.parent = k ? number[p.parent] : -1, p.child = -1;
+        p.depth = k ? b->parts[p.parent].depth + 1 : 0;
+        b->parts[last] = p;
+    }
+    for (int k = kept; ok && k-- > 1;) { /* children in increasing order */
+        part *p = &b->parts[k];
+        p->sibling = b->parts[p->parent].child;
+        b->parts[p->parent].child = k;
+    }
+    if (ok) {
+        b->part_count = (size_t)kept;
+        memcpy(b->owned, owned, (size_t)b->count * sizeof *owned);
+    }
+    sn_free(into), sn_free(number), sn_free(end), sn_free(owned);
+    return ok;
 }
 
 /* ---- numbers ---- */
@@ -459,7 +503,8 @@ static sinew_status build(builder *b, sinew_error *error) {
     if (!b->items || !b->spare || !b->mark || !b->place || !b->local) return sn_no_memory(error);
     for (int v = 0; v < n; v++) b->items[v] = v, b->local[v] = -1;
     if (n <= b->root) b->leaf = n;
-    if (!divide(b, 0, n, -1, 0) || !merge_root(b, root_depth(b))) return sn_no_memory(error);
+    if (!divide(b, 0, n, -1, 0) || !merge_root(b, root_depth(b)) || !merge_levels(b))
+        return sn_no_memory(error);
     sinew_status status = number(b, &parts, error);
     for (int k = 0; k < b->made->node_count && status == SINEW_OK; k++)
         status = finish_part(b, &b->parts[parts[k]], &b->made->nodes[k], error);
@@ -499,7 +544,8 @@ int sn_dissection_leaf(int count, size_t bytes) {
 }
 
 sinew_status sn_dissection_create(const sn_sparse *matrix, const double *positions, int leaf,
-                                  int root, sn_dissection **result, sinew_error *error) {
+                                  int root, int together, sn_dissection **result,
+                                  sinew_error *error) {
     *result = NULL;
     sn_dissection *made = SN_NEW0(sn_dissection, 1);
     if (!made) return sn_no_memory(error);
@@ -514,6 +560,7 @@ sinew_status sn_dissection_create(const sn_sparse *matrix, const double *positio
                  .count = made->count,
                  .leaf = leaf,
                  .root = root,
+                 .together = together,
                  .made = made};
     if (status == SINEW_OK) status = build(&b, error);
     for (size_t k = 0; k < b.part_count; k++)

@@ -28,9 +28,11 @@ typedef struct sn_dissection {
 
 /* matrix: symmetric, positive definite. positions: 3 per unknown; the cuts are planes. leaf: most
  * unknowns of a part that is not cut any more; more of them mean fewer levels and more values.
- * root: the highest separators become one node as long as they have at most so many unknowns. */
+ * root: the highest separators become one node as long as they have at most so many unknowns.
+ * together: so many levels of separators between root and leaves become one. */
 sinew_status sn_dissection_create(const sn_sparse *matrix, const double *positions, int leaf,
-                                  int root, sn_dissection **dissection, sinew_error *error);
+                                  int root, int together, sn_dissection **dissection,
+                                  sinew_error *error);
 void sn_dissection_destroy(sn_dissection *dissection);
 /* The leaf that spends about so many bytes on leaves. */
 int sn_dissection_leaf(int count, size_t bytes);

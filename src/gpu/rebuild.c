@@ -9,13 +9,13 @@ enum {
     MOST_IN_BATCHES = 40000
 };
 
-/* Of the solve: bytes of its leaves, unknowns of its root. Single frames wait for each level,
- * batches for the values: each is multiplied with all frames. */
+/* Of the solve: bytes of its leaves, unknowns of its root, levels that become one. Single frames
+ * wait for each level, batches for the values: each is multiplied with all frames. */
 typedef struct tree_size {
     size_t leaf_bytes;
-    int root;
+    int root, together;
 } tree_size;
-static const tree_size SINGLE = {24 << 20, 2200}, BATCHES = {16 << 20, 1400};
+static const tree_size SINGLE = {24 << 20, 2200, 3}, BATCHES = {16 << 20, 1400, 3};
 
 static bool is_held(const sn_gpu_shape *shape, int vertex) {
     return shape->held && shape->held[vertex] &&
@@ -268,7 +268,7 @@ sinew_status sn_gpu_rebuild_create(const sn_gpu_shape *shape, sn_gpu_store *stor
     if (status == SINEW_OK)
         status = sn_dissection_create(grounded, shape->rest,
                                       sn_dissection_leaf(rs->vertex_count, size.leaf_bytes),
-                                      size.root, dissection, error);
+                                      size.root, size.together, dissection, error);
     if (status == SINEW_OK)
         status = sn_dissection_upload(*dissection, store, &device->solve, error);
     sn_sparse_destroy(plain), sn_sparse_destroy(grounded);

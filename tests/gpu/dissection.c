@@ -81,13 +81,14 @@ static void solve(const sn_dissection *d, const sn_float4 *right, sn_float4 *ans
     free(y), free(x), free(u);
 }
 
-static void check_grid(int nx, int ny, int root, bool torn) {
+/* Returns the number of levels. */
+static int check_grid(int nx, int ny, int root, int together, bool torn) {
     sinew_error error = {0};
     int n = nx * ny;
     double *positions = malloc(sizeof(double) * 3 * (size_t)n);
     sn_sparse *matrix = grid_matrix(nx, ny, torn, positions);
     sn_dissection *d = NULL;
-    assert_ok(sn_dissection_create(matrix, positions, 64, root, &d, &error));
+    assert_ok(sn_dissection_create(matrix, positions, 64, root, together, &d, &error));
     sn_cholesky *factor = NULL;
     sn_cholesky_work *work = NULL;
     assert_ok(sn_cholesky_create(matrix, &factor, &error));
@@ -111,23 +112,36 @@ static void check_grid(int nx, int ny, int root, bool torn) {
         }
     }
     assert_below(worst / largest, 2e-5);
+    int levels = d->levels;
     free(positions), free(b), free(right), free(answer);
     sn_cholesky_work_destroy(work), sn_cholesky_destroy(factor);
     sn_dissection_destroy(d), sn_sparse_destroy(matrix);
+    return levels;
 }
 
 static void agrees_with_the_sparse_factorization(void **state) {
     (void)state;
-    check_grid(40, 30, 0, false);
-    check_grid(40, 30, 100, false); /* a root of several separators */
-    check_grid(300, 2, 10, false);
-    check_grid(5, 3, 0, false); /* a single leaf */
+    check_grid(40, 30, 0, 1, false);
+    check_grid(40, 30, 100, 1, false); /* a root of several separators */
+    check_grid(300, 2, 10, 1, false);
+    check_grid(5, 3, 0, 1, false); /* a single leaf */
 }
 
 static void separate_parts_need_no_separator(void **state) {
     (void)state;
-    check_grid(30, 30, 0, true);
-    check_grid(30, 30, 50, true);
+    check_grid(30, 30, 0, 1, true);
+    check_grid(30, 30, 50, 1, true);
+}
+
+static void levels_are_joined(void **state) {
+    (void)state;
+    int levels = check_grid(120, 90, 0, 1, false);
+    assert_in_range(levels, 7, 20);
+    /* a root, the leaves, and what is between */
+    assert_int_equal(check_grid(120, 90, 0, 2, false), 2 + (levels - 1) / 2);
+    assert_int_equal(check_grid(120, 90, 0, 3, false), 2 + levels / 3);
+    assert_int_equal(check_grid(120, 90, 0, 20, false), 3);
+    check_grid(120, 90, 300, 3, true);
 }
 
 static void order_by_parts_keeps_neighbours_together(void **state) {
@@ -155,7 +169,7 @@ static void order_by_parts_keeps_neighbours_together(void **state) {
 static sinew_status dissect(void *user) {
     sn_dissection *d = NULL;
     double *positions = ((void **)user)[1];
-    sinew_status status = sn_dissection_create(((void **)user)[0], positions, 16, 20, &d, NULL);
+    sinew_status status = sn_dissection_create(((void **)user)[0], positions, 16, 20, 2, &d, NULL);
     sn_dissection_destroy(d);
     return status;
 }
@@ -173,6 +187,7 @@ int test_dissection(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_the_sparse_factorization),
         cmocka_unit_test(separate_parts_need_no_separator),
+        cmocka_unit_test(levels_are_joined),
         cmocka_unit_test(order_by_parts_keeps_neighbours_together),
         cmocka_unit_test(running_out_of_memory_is_reported),
     };
