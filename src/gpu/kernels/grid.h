@@ -31,6 +31,9 @@
 #define SN_WARP      32
 #define SN_TEAM      16
 #define SN_FEW_LANES 2
+#ifndef SN_SPRING_LANES
+#define SN_SPRING_LANES 4
+#endif
 #ifndef SN_ROUGH_LANES
 #define SN_ROUGH_LANES 2
 #endif
@@ -42,6 +45,7 @@
 #define SN_WARP        1
 #define SN_TEAM        1
 #define SN_FEW_LANES   1
+#define SN_SPRING_LANES 1
 #define SN_ROUGH_LANES 1
 #define SN_UNROLL
 #endif
@@ -99,8 +103,8 @@ SN_FN float sn_lane_sum(float v) {
     SN_SHUFFLE_SUM(float, v, SN_LANES);
     return v;
 }
-SN_FN double sn_lane_sum_d(double v) {
-    SN_SHUFFLE_SUM(double, v, SN_LANES);
+SN_FN double sn_lane_sum_d_of(double v, int lanes) {
+    SN_SHUFFLE_SUM(double, v, lanes);
     return v;
 }
 SN_FN float sn_team_sum(float v) {
@@ -217,7 +221,8 @@ SN_FN float sn_lane_sum_of(float v, int lanes) {
 SN_FN float sn_lane_sum(float v) {
     return v;
 }
-SN_FN double sn_lane_sum_d(double v) {
+SN_FN double sn_lane_sum_d_of(double v, int lanes) {
+    (void)lanes;
     return v;
 }
 SN_FN float sn_team_sum(float v) {

@@ -100,16 +100,32 @@ SN_FN void sn_rotation_compose(const sn_rotation_device *d, int e, const double 
     }
 }
 
+/* Numbers that a thread has on their way at a time: targets of an item, corners of a vertex, entries
+ * of a row; and threads of a vertex. */
+enum {
+    SN_TARGETS_AT_ONCE = 4,
+    SN_CORNERS_AT_ONCE = 2,
+    SN_COLUMNS_AT_ONCE = 4,
+    SN_CORNER_LANES = SN_FEW_LANES
+};
+
 /* Gradients of items: elements, and offsets of the links' halves (in the first three numbers). */
 SN_PHASE_FN void sn_rotation_items(sn_grid *g, const sn_rotation_device *d,
                                    const sn_rotation_work *w, const double *activations) {
     for (int e = sn_first(g); e < d->item_count; e += sn_stride(g)) {
         double c[SN_ITEM_SIZE] = {0}, f[9];
-        for (int k = d->item_start[e]; k < d->item_start[e + 1]; k++) {
-            double a = activations[d->item_target[k]];
-            if (a == 0) continue;
-            const double *value = d->item_value + SN_ITEM_SIZE * (size_t)k;
-            for (int i = 0; i < SN_ITEM_SIZE; i++) c[i] += a * value[i];
+        for (int k = d->item_start[e], end = d->item_start[e + 1]; k < end;
+             k += SN_TARGETS_AT_ONCE) {
+            double a[SN_TARGETS_AT_ONCE];
+            SN_UNROLL
+            for (int j = 0; j < SN_TARGETS_AT_ONCE; j++)
+                a[j] = k + j < end ? activations[d->item_target[k + j]] : 0;
+            SN_UNROLL
+            for (int j = 0; j < SN_TARGETS_AT_ONCE; j++) {
+                if (a[j] == 0) continue;
+                const double *value = d->item_value + SN_ITEM_SIZE * (size_t)(k + j);
+                for (int i = 0; i < SN_ITEM_SIZE; i++) c[i] += a[j] * value[i];
+            }
         }
         sn_rotation_compose(d, e, c, f);
         double *to = w->gradient + 9 * (size_t)e;
@@ -119,22 +135,40 @@ SN_PHASE_FN void sn_rotation_items(sn_grid *g, const sn_rotation_device *d,
 
 SN_PHASE_FN void sn_rotation_right(sn_grid *g, const sn_rotation_device *d,
                                    const sn_rotation_work *w) {
-    int lane = g->thread % SN_LANES, rows = sn_stride(g) / SN_LANES;
+    const int lanes = SN_CORNER_LANES;
+    int lane = g->thread % lanes, rows = sn_stride(g) / lanes;
     for (int base = 0; base < d->vertex_count; base += rows) {
-        int v = base + sn_first(g) / SN_LANES;
+        int v = base + sn_first(g) / lanes;
         sn_double4 sum = {0, 0, 0, 0};
-        if (v < d->vertex_count)
-            for (int k = d->corner_start[v] + lane; k < d->corner_start[v + 1]; k += SN_LANES) {
-                int item = d->corner_item[k];
-                const double *f = w->gradient + 9 * (size_t)item;
-                const double *c = d->corner_value + 3 * (size_t)k;
-                if (item < d->element_count)
-                    sum = sn_double4_add(sum, sn_apply9(f, sn_double4_make(c[0], c[1], c[2])));
-                else
-                    sum = sn_double4_add(sum,
-                                         sn_double4_scale(c[0], sn_double4_make(f[0], f[1], f[2])));
+        int end = v < d->vertex_count ? d->corner_start[v + 1] : 0;
+        for (int k = v < d->vertex_count ? d->corner_start[v] + lane : 0; k < end;
+             k += SN_CORNERS_AT_ONCE * lanes) {
+            double f[SN_CORNERS_AT_ONCE][9], c[SN_CORNERS_AT_ONCE][3];
+            int item[SN_CORNERS_AT_ONCE];
+            SN_UNROLL
+            for (int n = 0; n < SN_CORNERS_AT_ONCE; n++) {
+                int at = k + n * lanes < end ? k + n * lanes : k;
+                item[n] = d->corner_item[at];
+                const double *from = w->gradient + 9 * (size_t)item[n];
+                SN_UNROLL
+                for (int i = 0; i < 3; i++) {
+                    c[n][i] = d->corner_value[3 * (size_t)at + (size_t)i];
+                    if (k + n * lanes >= end) c[n][i] = 0;
+                }
+                SN_UNROLL
+                for (int i = 0; i < 9; i++)
+                    f[n][i] = i < 3 || item[n] < d->element_count ? from[i] : 0;
             }
-        sum.x = sn_lane_sum_d(sum.x), sum.y = sn_lane_sum_d(sum.y), sum.z = sn_lane_sum_d(sum.z);
+            SN_UNROLL
+            for (int n = 0; n < SN_CORNERS_AT_ONCE; n++)
+                sum = sn_double4_add(
+                    sum,
+                    item[n] < d->element_count
+                        ? sn_apply9(f[n], sn_double4_make(c[n][0], c[n][1], c[n][2]))
+                        : sn_double4_scale(c[n][0], sn_double4_make(f[n][0], f[n][1], f[n][2])));
+        }
+        sum.x = sn_lane_sum_d_of(sum.x, lanes), sum.y = sn_lane_sum_d_of(sum.y, lanes);
+        sum.z = sn_lane_sum_d_of(sum.z, lanes);
         if (v >= d->vertex_count || lane != 0) continue;
         sum = sn_double4_sub(sum, d->rest_right[v]);
         w->right[v] = sum;
@@ -158,17 +192,28 @@ SN_PHASE_FN void sn_rotation_keep(sn_grid *g, const sn_rotation_device *d,
 /* What is left to solve for. `first`: keeps the shift, too. */
 SN_PHASE_FN void sn_rotation_residual(sn_grid *g, const sn_rotation_device *d,
                                       const sn_rotation_work *w, bool first) {
-    int lane = g->thread % SN_LANES, rows = sn_stride(g) / SN_LANES;
+    const int lanes = SN_CORNER_LANES;
+    int lane = g->thread % lanes, rows = sn_stride(g) / lanes;
     for (int base = 0; base < d->vertex_count; base += rows) {
-        int v = base + sn_first(g) / SN_LANES;
+        int v = base + sn_first(g) / lanes;
         sn_double4 sum = {0, 0, 0, 0};
-        if (v < d->vertex_count)
-            for (int k = d->row_start[v] + lane; k < d->row_start[v + 1]; k += SN_LANES) {
-                int u = d->row_column[k];
-                sn_double4 shift = first ? sn_rotation_shift(w, u, true) : w->shift[u];
-                sum = sn_double4_add(sum, sn_double4_scale(d->row_value[k], shift));
+        int end = v < d->vertex_count ? d->row_start[v + 1] : 0;
+        for (int k = v < d->vertex_count ? d->row_start[v] + lane : 0; k < end;
+             k += SN_COLUMNS_AT_ONCE * lanes) {
+            sn_double4 shift[SN_COLUMNS_AT_ONCE];
+            double value[SN_COLUMNS_AT_ONCE];
+            SN_UNROLL
+            for (int n = 0; n < SN_COLUMNS_AT_ONCE; n++) {
+                int at = k + n * lanes < end ? k + n * lanes : k, u = d->row_column[at];
+                value[n] = k + n * lanes < end ? d->row_value[at] : 0;
+                shift[n] = first ? sn_rotation_shift(w, u, true) : w->shift[u];
             }
-        sum.x = sn_lane_sum_d(sum.x), sum.y = sn_lane_sum_d(sum.y), sum.z = sn_lane_sum_d(sum.z);
+            SN_UNROLL
+            for (int n = 0; n < SN_COLUMNS_AT_ONCE; n++)
+                sum = sn_double4_add(sum, sn_double4_scale(value[n], shift[n]));
+        }
+        sum.x = sn_lane_sum_d_of(sum.x, lanes), sum.y = sn_lane_sum_d_of(sum.y, lanes);
+        sum.z = sn_lane_sum_d_of(sum.z, lanes);
         if (v >= d->vertex_count || lane != 0) continue;
         if (first) w->shift[v] = sn_rotation_shift(w, v, true);
         sum = sn_double4_sub(w->right[v], sum);

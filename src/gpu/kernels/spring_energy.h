@@ -6,7 +6,9 @@
 #include "gpu/kernels/spring_elements.h"
 
 /* Entries of a row that a thread has under way at a time. */
-enum { SN_ENTRIES_AT_ONCE = 2 };
+#ifndef SN_ENTRIES_AT_ONCE
+#define SN_ENTRIES_AT_ONCE 4
+#endif
 
 /* Rest lengths, volumes and altitudes. Sums: rest lengths at the floor. */
 SN_PHASE_FN void sn_spring_lengths(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
@@ -36,28 +38,28 @@ SN_FN sn_double4 sn_held_position(const sn_spring_device *d, const sn_spring_wor
 /* Directions, the scale of forces and the start, from the blend. Sums: scale over vertices. */
 SN_PHASE_FN void sn_spring_guides(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
                                   const sn_spring_asked *a) {
-    int lane = g->thread % SN_LANES, rows = g->threads / SN_LANES;
+    int lane = g->thread % SN_SPRING_LANES, rows = g->threads / SN_SPRING_LANES;
     int begin = sn_block_begin(g, d->free_count), end = sn_block_end(g, d->free_count);
     double total = 0;
     for (int base = begin; base < end; base += rows) {
-        int v = base + g->thread / SN_LANES;
+        int v = base + g->thread / SN_SPRING_LANES;
         double scale = 0;
         sn_double4 at = {0, 0, 0, 0};
         if (v < end) {
             at = w->blend[v];
             int last = d->row_start[v + 1];
-            for (int e = d->row_start[v] + lane; e < last; e += SN_ENTRIES_AT_ONCE * SN_LANES) {
+            for (int e = d->row_start[v] + lane; e < last; e += SN_ENTRIES_AT_ONCE * SN_SPRING_LANES) {
                 sn_double4 far[SN_ENTRIES_AT_ONCE];
                 double rest[SN_ENTRIES_AT_ONCE], stiffness[SN_ENTRIES_AT_ONCE];
                 SN_UNROLL
                 for (int k = 0; k < SN_ENTRIES_AT_ONCE; k++) {
-                    int n = e + k * SN_LANES < last ? e + k * SN_LANES : e;
+                    int n = e + k * SN_SPRING_LANES < last ? e + k * SN_SPRING_LANES : e;
                     far[k] = w->blend[d->row_other[n]];
                     rest[k] = w->rest[d->row_spring[n]], stiffness[k] = d->row_stiffness[n];
                 }
                 SN_UNROLL
                 for (int k = 0; k < SN_ENTRIES_AT_ONCE; k++) {
-                    int n = e + k * SN_LANES;
+                    int n = e + k * SN_SPRING_LANES;
                     if (n >= last) continue;
                     sn_double4 b = sn_double4_sub(at, far[k]);
                     double ratio = sn_heading_ratio(d->guide, b, &rest[k]);
@@ -68,7 +70,7 @@ SN_PHASE_FN void sn_spring_guides(sn_grid *g, const sn_spring_device *d, const s
                 }
             }
         }
-        scale = sn_lane_sum_d(scale);
+        scale = sn_lane_sum_d_of(scale, SN_SPRING_LANES);
         if (v < end && lane == 0) {
             w->scale[v] = scale, total += scale;
             w->x[0][v] = sn_is_frozen(a, v) ? a->pull[v] : at;
@@ -102,30 +104,30 @@ SN_PHASE_FN void sn_spring_guides(sn_grid *g, const sn_spring_device *d, const s
  * a request to stop. `least`: smallest scale. */
 SN_PHASE_FN void sn_spring_gradient(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
                                     const sn_spring_asked *a, int at, double least) {
-    int lane = g->thread % SN_LANES, rows = g->threads / SN_LANES;
+    int lane = g->thread % SN_SPRING_LANES, rows = g->threads / SN_SPRING_LANES;
     int begin = sn_block_begin(g, d->free_count), end = sn_block_end(g, d->free_count);
     const sn_double4 *x = w->x[at];
     double sums[4] = {0, 0, 0, 0};
     for (int base = begin; base < end; base += rows) {
-        int v = base + g->thread / SN_LANES;
+        int v = base + g->thread / SN_SPRING_LANES;
         sn_double4 f = {0, 0, 0, 0}, here = {0, 0, 0, 0};
         double energy = 0;
         if (v < end) {
             here = x[v];
             int last = d->row_start[v + 1];
-            for (int e = d->row_start[v] + lane; e < last; e += SN_ENTRIES_AT_ONCE * SN_LANES) {
+            for (int e = d->row_start[v] + lane; e < last; e += SN_ENTRIES_AT_ONCE * SN_SPRING_LANES) {
                 sn_double4 far[SN_ENTRIES_AT_ONCE], heading[SN_ENTRIES_AT_ONCE];
                 double rest[SN_ENTRIES_AT_ONCE], stiffness[SN_ENTRIES_AT_ONCE];
                 int other[SN_ENTRIES_AT_ONCE];
                 SN_UNROLL
                 for (int k = 0; k < SN_ENTRIES_AT_ONCE; k++) {
-                    int n = e + k * SN_LANES < last ? e + k * SN_LANES : e;
+                    int n = e + k * SN_SPRING_LANES < last ? e + k * SN_SPRING_LANES : e;
                     other[k] = d->row_other[n], far[k] = x[other[k]], heading[k] = w->heading[n];
                     rest[k] = w->row_rest[n], stiffness[k] = d->row_stiffness[n];
                 }
                 SN_UNROLL
                 for (int k = 0; k < SN_ENTRIES_AT_ONCE; k++) {
-                    if (e + k * SN_LANES >= last) continue;
+                    if (e + k * SN_SPRING_LANES >= last) continue;
                     sn_double4 s = sn_double4_sub(here, far[k]);
                     /* seen from both ends, unless the other one is held */
                     energy += (other[k] < d->free_count ? 0.25 : 0.5) *
@@ -133,7 +135,7 @@ SN_PHASE_FN void sn_spring_gradient(sn_grid *g, const sn_spring_device *d, const
                                               stiffness[k], rest[k], &f);
                 }
             }
-            for (int e = d->corner_start[v] + lane; e < d->corner_start[v + 1]; e += SN_LANES) {
+            for (int e = d->corner_start[v] + lane; e < d->corner_start[v + 1]; e += SN_SPRING_LANES) {
                 sn_int4 c = d->corner[e];
                 sn_double4 n =
                     sn_tet_normal(sn_double4_sub(x[c.x], here), sn_double4_sub(x[c.y], here),
@@ -142,14 +144,14 @@ SN_PHASE_FN void sn_spring_gradient(sn_grid *g, const sn_spring_device *d, const
                 energy += sn_tet_share(d, c) * weight * off * off;
                 sn_tet_force(n, weight, off, &f);
             }
-            for (int e = d->fan_start[v] + lane; e < d->fan_start[v + 1]; e += SN_LANES) {
+            for (int e = d->fan_start[v] + lane; e < d->fan_start[v + 1]; e += SN_SPRING_LANES) {
                 sn_int4 c = d->fan[e];
                 int t = c.w >> 2;
                 sn_double4 off = sn_altitude_vector(x[c.x], x[c.y], x[c.z], d->triangle_foot[t]);
                 energy += sn_altitude_force(d, c, sn_double4_sub(off, w->altitudes[t]), &f);
             }
         }
-        f.x = sn_lane_sum_d(f.x), f.y = sn_lane_sum_d(f.y), f.z = sn_lane_sum_d(f.z);
+        f.x = sn_lane_sum_d_of(f.x, SN_SPRING_LANES), f.y = sn_lane_sum_d_of(f.y, SN_SPRING_LANES), f.z = sn_lane_sum_d_of(f.z, SN_SPRING_LANES);
         sums[0] += energy;
         if (v >= end || lane != 0) continue;
         sums[0] += sn_add_pulls(d, a, v, here, w->blend[v], &f);
@@ -169,33 +171,33 @@ SN_PHASE_FN void sn_spring_gradient(sn_grid *g, const sn_spring_device *d, const
 SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
                                      const sn_spring_asked *a, int at, double negative,
                                      double largest) {
-    int lane = g->thread % SN_LANES, rows = g->threads / SN_LANES;
+    int lane = g->thread % SN_SPRING_LANES, rows = g->threads / SN_SPRING_LANES;
     sn_block_part block = sn_block_part_at(g, d, w);
     int begin = block.first, end = begin + block.count;
     float fine = d->table_scale;
     const sn_double4 *x = w->x[at];
     for (int base = begin; base < end; base += rows) {
-        int v = base + g->thread / SN_LANES;
+        int v = base + g->thread / SN_SPRING_LANES;
         float b[6] = {0, 0, 0, 0, 0, 0};
         sn_double4 here = {0, 0, 0, 0};
         if (v < end) {
             here = x[v];
             int last = d->row_start[v + 1];
-            for (int e = d->row_start[v] + lane; e < last; e += SN_ENTRIES_AT_ONCE * SN_LANES) {
+            for (int e = d->row_start[v] + lane; e < last; e += SN_ENTRIES_AT_ONCE * SN_SPRING_LANES) {
                 sn_double4 far[SN_ENTRIES_AT_ONCE];
                 double rest[SN_ENTRIES_AT_ONCE], stiffness[SN_ENTRIES_AT_ONCE];
                 double weight[SN_ENTRIES_AT_ONCE];
                 float altitude[SN_ENTRIES_AT_ONCE];
                 SN_UNROLL
                 for (int k = 0; k < SN_ENTRIES_AT_ONCE; k++) {
-                    int n = e + k * SN_LANES < last ? e + k * SN_LANES : e;
+                    int n = e + k * SN_SPRING_LANES < last ? e + k * SN_SPRING_LANES : e;
                     far[k] = x[d->row_other[n]], weight[k] = w->heading[n].w;
                     rest[k] = w->row_rest[n], stiffness[k] = d->row_stiffness[n];
                     altitude[k] = d->row_altitude[n];
                 }
                 SN_UNROLL
                 for (int k = 0; k < SN_ENTRIES_AT_ONCE; k++) {
-                    int n = e + k * SN_LANES;
+                    int n = e + k * SN_SPRING_LANES;
                     if (n >= last) continue;
                     sn_double4 s = sn_double4_sub(here, far[k]);
                     sn_float4 t = sn_spring_hessian(s, sn_spring_measure(s, rest[k]), weight[k],
@@ -208,7 +210,7 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
                     sn_add_spring_block(t, b);
                 }
             }
-            for (int e = d->corner_start[v] + lane; e < d->corner_start[v + 1]; e += SN_LANES) {
+            for (int e = d->corner_start[v] + lane; e < d->corner_start[v + 1]; e += SN_SPRING_LANES) {
                 sn_int4 c = d->corner[e];
                 sn_double4 n =
                     sn_tet_normal(sn_double4_sub(x[c.x], here), sn_double4_sub(x[c.y], here),
@@ -218,7 +220,7 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
                 sn_add_tet_block(n, weight, b);
             }
         }
-        for (int i = 0; i < 6; i++) b[i] = sn_lane_sum(b[i]);
+        for (int i = 0; i < 6; i++) b[i] = sn_lane_sum_of(b[i], SN_SPRING_LANES);
         if (v >= end || lane != 0) continue;
         float pull = (float)(d->pull + sn_soft_stiffness(a, v));
         b[0] += pull, b[3] += pull, b[5] += pull;
