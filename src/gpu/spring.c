@@ -506,7 +506,7 @@ static void batch_room(const sn_gpu_spring *s, layout *l, sn_batch_work *w) {
         w->x[side] = abreast(l, 3 * n, sizeof(double));
         w->gradient[side] = abreast(l, 3 * f, sizeof(double));
     }
-    w->table = abreast(l, (size_t)d->entry_count, sizeof(sn_half4));
+    w->table = abreast(l, (size_t)d->rest.count, sizeof(sn_half4));
     w->curvature = abreast(l, (size_t)d->corner_count, sizeof(float));
     w->diagonal = abreast(l, 6 * f, sizeof(float));
     w->near_x = abreast(l, 3 * n, sizeof(float)), w->p = abreast(l, 3 * n, sizeof(float));
@@ -521,8 +521,8 @@ static double batch_bytes(const sn_gpu_spring *s) {
     const sn_spring_device *d = &s->device;
     double n = d->count, items = s->blender.device.item_count;
     return sn_gpu_about(s->gpu)->abreast *
-           (72 * items + 16.0 * d->rest.count + 8.0 * d->volume.count + 24.0 * d->triangle_count +
-            8.0 * d->entry_count + 4.0 * d->corner_count + 350 * n);
+           (72 * items + 24.0 * d->rest.count + 8.0 * d->volume.count + 24.0 * d->triangle_count +
+            4.0 * d->corner_count + 350 * n);
 }
 
 int sn_gpu_spring_batch_size(const sn_gpu_spring *s) {

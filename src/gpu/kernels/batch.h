@@ -81,7 +81,7 @@ typedef struct sn_batch_work {
     double *scale;                /* per free vertex */
     double *x[2];                 /* 3 per vertex */
     double *gradient[2];          /* 3 per free vertex */
-    sn_half4 *table;              /* per row entry: table_scale t, table_scale^2 w */
+    sn_half4 *table;              /* per spring: table_scale t, table_scale^2 w */
     float *curvature;             /* per corner of a tet */
     float *diagonal;              /* 6 per free vertex */
     float *near_x, *p;            /* 3 per vertex */
@@ -110,23 +110,6 @@ SN_FN sn_float4 sn_get3f(const float *a, int item, int lane) {
 SN_FN void sn_set3f(float *a, int item, int lane, sn_float4 v) {
     float *at = a + sn_of(3 * (size_t)item, lane);
     at[0] = v.x, at[SN_ABREAST] = v.y, at[2 * SN_ABREAST] = v.z;
-}
-
-/* Numbers that are read or written once, and should not push others out of the caches. */
-SN_FN sn_half4 sn_stream_get(const sn_half4 *from) {
-#ifdef __CUDACC__
-    uint2 bits = __ldcs((const uint2 *)from);
-    return *(sn_half4 *)&bits;
-#else
-    return *from;
-#endif
-}
-SN_FN void sn_stream_set(sn_half4 *to, sn_half4 value) {
-#ifdef __CUDACC__
-    __stcs((uint2 *)to, *(uint2 *)&value);
-#else
-    *to = value;
-#endif
 }
 
 /* One of two arrays; an index would keep the structure in memory. */

@@ -16,7 +16,8 @@ enum {
     SN_TETS_AHEAD = 2,
     SN_SPRINGS_AHEAD = 4,
     SN_ENDS_AHEAD = 2,
-    SN_ITEMS_AHEAD = 16
+    SN_ITEMS_AHEAD = 16,
+    SN_VERTICES_AHEAD = 2
 };
 
 /* What the driver knows of a frame. */
@@ -24,8 +25,8 @@ typedef struct sn_batch_frame {
     const sn_spring_asked *asked; /* NULL: there is no such frame */
     int at;                       /* which of the two positions is the current one */
     double energy, residual, largest, least;
-    bool stop;
     double before; /* the residual before the last step, or 0 */
+    bool stop;
     struct {
         double energy, residual, largest;
     } trial;
@@ -169,12 +170,14 @@ SN_FN double sn_batch_vertex(const sn_spring_device *d, const sn_batch_work *w,
     for (int e = d->row_start[v], end = d->row_start[v + 1]; e < end; e += SN_ENDS_AHEAD) {
         sn_double4 far[SN_ENDS_AHEAD], blended[SN_ENDS_AHEAD];
         double rest[SN_ENDS_AHEAD], ratio[SN_ENDS_AHEAD];
+        int other[SN_ENDS_AHEAD];
+        size_t spring[SN_ENDS_AHEAD];
         SN_UNROLL
         for (int j = 0; j < SN_ENDS_AHEAD; j++) {
-            int n = e + j < end ? e + j : end - 1, other = d->row_other[n];
-            size_t spring = sn_of((size_t)d->row_spring[n], lane);
-            far[j] = sn_get3(x, other, lane), blended[j] = sn_get3(w->blend, other, lane);
-            rest[j] = w->rest[spring], ratio[j] = w->ratio[spring];
+            int n = e + j < end ? e + j : end - 1;
+            other[j] = d->row_other[n], spring[j] = sn_of((size_t)d->row_spring[n], lane);
+            far[j] = sn_get3(x, other[j], lane), blended[j] = sn_get3(w->blend, other[j], lane);
+            rest[j] = w->rest[spring[j]], ratio[j] = w->ratio[spring[j]];
         }
         SN_UNROLL
         for (int j = 0; j < SN_ENDS_AHEAD; j++) {
@@ -185,13 +188,14 @@ SN_FN double sn_batch_vertex(const sn_spring_device *d, const sn_batch_work *w,
             sn_double4 heading = sn_double4_scale(ratio[j], sn_double4_sub(blend, blended[j]));
             heading.w = sn_heading_weight(d->guide, ratio[j]);
             sn_spring_size size = sn_spring_measure(s, rest[j]);
-            energy += (d->row_other[n] < d->free_count ? 0.25 : 0.5) *
+            energy += (other[j] < d->free_count ? 0.25 : 0.5) *
                       sn_spring_force(s, size, heading, k, rest[j], &f);
             sn_float4 t =
                 sn_spring_hessian(s, size, heading.w, k, rest[j], negative, d->row_altitude[n]);
             sn_add_spring_block(t, b);
+            if (other[j] < v) continue; /* the other end stores it */
             sn_float4 stored = {scale * t.x, scale * t.y, scale * t.z, scale * scale * t.w};
-            sn_stream_set(w->table + sn_of((size_t)n, lane), sn_half4_of(stored));
+            w->table[spring[j]] = sn_half4_of(stored);
         }
     }
     for (int e = d->corner_start[v]; e < d->corner_start[v + 1]; e++) {
@@ -254,13 +258,16 @@ SN_BATCH_FN void sn_batch_evaluate(sn_grid *g, const sn_spring_device *device,
 
 /* ---- conjugate gradients ---- */
 
-/* z = D^-1 r in q; adds to r . z and r . r. */
-SN_FN void sn_batch_precondition(const sn_batch_work *w, int v, int lane, sn_float4 r, int i,
-                                 sn_batch_sums *sums) {
+/* The inverse diagonal block of a vertex. */
+SN_FN void sn_batch_block(const sn_batch_work *w, int v, int lane, float *b) {
     const float *m = w->diagonal + sn_of(6 * (size_t)v, lane);
-    float b[6];
     SN_UNROLL
     for (int j = 0; j < 6; j++) b[j] = m[j * SN_ABREAST];
+}
+
+/* z = D^-1 r in q, of D^-1 the block b; adds to r . z and r . r. */
+SN_FN void sn_batch_precondition(const sn_batch_work *w, int v, int lane, const float *b,
+                                 sn_float4 r, int i, sn_batch_sums *sums) {
     sn_float4 z =
         sn_float4_make(b[0] * r.x + b[1] * r.y + b[2] * r.z, b[1] * r.x + b[3] * r.y + b[4] * r.z,
                        b[2] * r.x + b[4] * r.y + b[5] * r.z);
@@ -283,7 +290,9 @@ SN_BATCH_FN void sn_batch_cg_begin(sn_grid *g, const sn_spring_device *device,
         sn_float4 r = sn_float4_make((float)(by * f.x), (float)(by * f.y), (float)(by * f.z));
         sn_set3f(w->r, v, lane, r);
         sn_set3f(w->step, v, lane, sn_float4_make(0, 0, 0));
-        sn_batch_precondition(w, v, lane, r, i, &sums);
+        float b[6];
+        sn_batch_block(w, v, lane, b);
+        sn_batch_precondition(w, v, lane, b, r, i, &sums);
     }
     sn_batch_hand_over(g, w, 2, &sums, 0);
 }
@@ -399,9 +408,6 @@ SN_BATCH_FN void sn_batch_cg_coarse(sn_grid *g, const sn_spring_device *device,
     sn_batch_hand_over(g, w, 1, &sums, 0);
 }
 
-/* Vertices whose numbers are on their way at a time. */
-enum { SN_VERTICES_AHEAD = 2 };
-
 /* z of one vertex, with the motions of its clusters. */
 SN_FN sn_float4 sn_batch_moved(const sn_coarse_device *c, const sn_batch_work *w, int v, int lane) {
     sn_float4 z = sn_get3f(w->q, v, lane);
@@ -499,7 +505,7 @@ SN_BATCH_FN void sn_batch_product(sn_grid *g, const sn_spring_device *device,
             for (int k = 0; k < SN_ROWS_AHEAD; k++) {
                 int at = e + k < end ? e + k : end - 1;
                 far[k] = sn_get3f(w->p, d->row_other[at], lane);
-                table[k] = sn_stream_get(w->table + sn_of((size_t)at, lane));
+                table[k] = w->table[sn_of((size_t)d->row_spring[at], lane)];
             }
             SN_UNROLL
             for (int k = 0; k < SN_ROWS_AHEAD; k++) {
@@ -532,18 +538,35 @@ SN_BATCH_FN void sn_batch_correct(sn_grid *g, const sn_spring_device *device,
     SN_OWN_FRAMES(s, frames);
     sn_batch_sums sums = {{{0}}};
     sn_batch_coarse(g, d, w, s, false, &sums);
-    SN_ITEMS(g, v, d->free_count) SN_EACH(i) {
-        if (!s[i].in) continue;
-        int lane = SN_LANE(i);
-        float alpha = s[i].alpha;
-        sn_float4 r = sn_get3f(w->r, v, lane), q = sn_get3f(w->q, v, lane);
-        sn_float4 step = sn_get3f(w->step, v, lane), p = sn_get3f(w->p, v, lane);
-        r = sn_float4_make(r.x - alpha * q.x, r.y - alpha * q.y, r.z - alpha * q.z);
-        sn_set3f(w->r, v, lane, r);
-        sn_set3f(w->step, v, lane,
-                 sn_float4_make(step.x + alpha * p.x, step.y + alpha * p.y, step.z + alpha * p.z));
-        sn_batch_precondition(w, v, lane, r, i, &sums);
-    }
+    int end = sn_block_end(g, d->free_count), warps = sn_warps(g);
+    for (int first = sn_block_begin(g, d->free_count) + g->thread / SN_WARP; first < end;
+         first += SN_VERTICES_AHEAD * warps)
+        SN_EACH(i) {
+            if (!s[i].in) continue;
+            int lane = SN_LANE(i);
+            float alpha = s[i].alpha, b[SN_VERTICES_AHEAD][6];
+            sn_float4 r[SN_VERTICES_AHEAD], q[SN_VERTICES_AHEAD], step[SN_VERTICES_AHEAD];
+            sn_float4 p[SN_VERTICES_AHEAD];
+            SN_UNROLL
+            for (int n = 0; n < SN_VERTICES_AHEAD; n++) {
+                int v = first + n * warps < end ? first + n * warps : first;
+                r[n] = sn_get3f(w->r, v, lane), q[n] = sn_get3f(w->q, v, lane);
+                step[n] = sn_get3f(w->step, v, lane), p[n] = sn_get3f(w->p, v, lane);
+                sn_batch_block(w, v, lane, b[n]);
+            }
+            SN_UNROLL
+            for (int n = 0; n < SN_VERTICES_AHEAD; n++) {
+                int v = first + n * warps;
+                if (v >= end) continue;
+                r[n] = sn_float4_make(r[n].x - alpha * q[n].x, r[n].y - alpha * q[n].y,
+                                      r[n].z - alpha * q[n].z);
+                sn_set3f(w->r, v, lane, r[n]);
+                sn_set3f(w->step, v, lane,
+                         sn_float4_make(step[n].x + alpha * p[n].x, step[n].y + alpha * p[n].y,
+                                        step[n].z + alpha * p[n].z));
+                sn_batch_precondition(w, v, lane, b[n], r[n], i, &sums);
+            }
+        }
     sn_batch_hand_over(g, w, 2, &sums, 0);
 }
 
