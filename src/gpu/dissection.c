@@ -223,7 +223,8 @@ static bool merge_root(builder *b, int depth) {
 }
 
 /* Joins separators of `together` consecutive depths below the root, counted from the leaves, to one
- * part: a solve waits for each level, and has more values to read. The leaves stay what they are. */
+ * part: a solve waits for each level, and has more values to read. The leaves stay what they are.
+ */
 static bool merge_levels(builder *b) {
     int deepest = 0, count = (int)b->part_count, kept = 0;
     int *into = SN_NEW(int, count), *number = SN_NEW(int, count), *end = SN_NEW0(int, count + 1);

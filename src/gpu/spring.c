@@ -22,7 +22,8 @@ enum {
     LARGE_COUNT = 40000,
     VERTICES_PER_RIGID = 24,
     VERTICES_PER_TRANSLATING = 6,
-    VERTICES_PER_MIDDLE = 8
+    VERTICES_PER_MIDDLE = 8, /* of the first middle level; clusters of it per one of the second, */
+    LEAST_BETWEEN = 2        /* if that has so many times the clusters of the coarse level */
 };
 /* Batches: most frames of a launch, and vertices that a block should have: with fewer it waits
  * longer at barriers. */
@@ -63,9 +64,10 @@ struct sn_gpu_spring {
     sn_spring_device device; /* without the coarse level and the blocks' shares */
     int *source, *place;
     sn_gpu_rows rows;
-    sn_gpu_coarse coarse, middle; /* middle: only for single frames of large networks */
-    layout single, batch;         /* batch: made when it is first used, */
-    bool no_batches;              /* unless that failed */
+    sn_gpu_coarse coarse;
+    sn_gpu_coarse middle[SN_MIDDLES]; /* only for single frames of large networks */
+    layout single, batch;             /* batch: made when it is first used, */
+    bool no_batches;                  /* unless that failed */
 };
 
 /* ---- building ---- */
@@ -101,7 +103,9 @@ static void work_room(const sn_gpu_spring *s, layout *l, sn_spring_work *w) {
     w->q = sn_gpu_store_room(store, f, sizeof(sn_float4));
     w->step = sn_gpu_store_room(store, f, sizeof(sn_float4));
     w->slot_force = sn_gpu_store_room(store, 2 * slots, sizeof(sn_float4));
-    w->middle_force = sn_gpu_store_room(store, (size_t)d->middle.slots, sizeof(sn_float4));
+    for (int k = 0; k < SN_MIDDLES; k++)
+        w->middle_force[k] =
+            sn_gpu_store_room(store, (size_t)d->middle[k].slots, sizeof(sn_float4));
     w->slot_sum = sn_gpu_store_room(store, 12 * slots, sizeof(double));
     w->center = sn_gpu_store_room(store, clusters, sizeof(sn_float4));
     w->rotation = sn_gpu_store_room(store, 9 * clusters, sizeof(float));
@@ -200,8 +204,8 @@ static sinew_status fill_single(const sn_gpu_spring *s, layout *l, sinew_error *
         sn_gpu_coarse_upload(&s->coarse, l->blocks, store, &l->device.coarse, &most_items, error));
     SN_TRY(sn_dissection_share(s->blender.dissection, l->blocks, store, &l->device.rotation.solve,
                                &l->shared, error));
-    if (s->middle.clusters > 0)
-        SN_TRY(sn_gpu_middle_upload(&s->middle, l->blocks, store, &l->device.middle, error));
+    for (int k = 0; k < SN_MIDDLES && s->middle[k].clusters > 0; k++)
+        SN_TRY(sn_gpu_middle_upload(&s->middle[k], l->blocks, store, &l->device.middle[k], error));
     size_t limit = sn_gpu_about(s->gpu)->shared_per_block;
     choose_room(s, limit, most_items, -1, l);
     if (!l->device.room.has_table) {
@@ -249,9 +253,12 @@ static sinew_status build(sn_gpu_spring *s, sinew_error *error) {
     int wanted = s->device.free_count / (rigid ? VERTICES_PER_RIGID : VERTICES_PER_TRANSLATING);
     SN_TRY(sn_gpu_coarse_create(spring, s->source, s->place, large, wanted < most ? wanted : most,
                                 &s->coarse, error));
-    if (large && !rigid)
-        SN_TRY(sn_gpu_middle_create(spring, s->source, s->place,
-                                    s->device.free_count / VERTICES_PER_MIDDLE, &s->middle, error));
+    for (int k = 0, each = VERTICES_PER_MIDDLE; k < SN_MIDDLES && large && !rigid;
+         k++, each *= VERTICES_PER_MIDDLE) {
+        int clusters = s->device.free_count / each;
+        if (k > 0 && clusters < LEAST_BETWEEN * s->coarse.clusters && !all_are_large) break;
+        SN_TRY(sn_gpu_middle_create(spring, s->source, s->place, clusters, &s->middle[k], error));
+    }
     return fill_single(s, &s->single, error);
 }
 
@@ -284,7 +291,8 @@ void sn_gpu_spring_destroy(sn_gpu_spring *s) {
     sn_gpu_blender_free(&s->blender);
     sn_gpu_store_free(&s->store);
     sn_gpu_unlock(s->gpu);
-    sn_gpu_coarse_free(&s->coarse), sn_gpu_coarse_free(&s->middle);
+    sn_gpu_coarse_free(&s->coarse);
+    for (int k = 0; k < SN_MIDDLES; k++) sn_gpu_coarse_free(&s->middle[k]);
     sn_free(s->source), sn_free(s->place), sn_free(s->rows.start), sn_free(s->rows.other);
     sn_free(s);
 }

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/parallel.h"
 #include "base/monitor.h"
+#include "base/parallel.h"
 #include "mesh/uncross.h"
 #include "modal/body_links.h"
 #include "modal/choice.h"

@@ -600,7 +600,7 @@ SN_FN void sn_batch_direction(sn_grid *g, const sn_spring_device *d, const sn_ba
                               sn_batch_frame *s) {
     SN_DECIDE(i, s[i].in = s[i].on; s[i].good = true; s[i].direct = false; s[i].beta = 0;
               if (s[i].on) s[i].goal =
-                                    sn_inner_goal(s[i].asked->tolerance, s[i].residual, s[i].before););
+                  sn_inner_goal(s[i].asked->tolerance, s[i].residual, s[i].before););
     SN_PHASE(g, sn_batch_cg_begin(g, d, w, s));
     sn_batch_totals(g, w, 2, 0);
     SN_DECIDE(i, double rr = sn_batch_total(g, 1)[i]; s[i].rz = sn_batch_total(g, 0)[i];

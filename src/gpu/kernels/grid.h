@@ -28,25 +28,23 @@
 #ifndef SN_LANES
 #define SN_LANES 8
 #endif
-#define SN_WARP      32
-#define SN_TEAM      16
-#define SN_FEW_LANES 2
-#ifndef SN_SPRING_LANES
+#define SN_WARP         32
+#define SN_TEAM         16
+#define SN_FEW_LANES    2
 #define SN_SPRING_LANES 4
-#endif
 #ifndef SN_ROUGH_LANES
 #define SN_ROUGH_LANES 2
 #endif
 #define SN_UNROLL _Pragma("unroll")
 #else
-#define SN_FN          static inline
-#define SN_PHASE_FN    static inline
-#define SN_LANES       1
-#define SN_WARP        1
-#define SN_TEAM        1
-#define SN_FEW_LANES   1
+#define SN_FN           static inline
+#define SN_PHASE_FN     static inline
+#define SN_LANES        1
+#define SN_WARP         1
+#define SN_TEAM         1
+#define SN_FEW_LANES    1
 #define SN_SPRING_LANES 1
-#define SN_ROUGH_LANES 1
+#define SN_ROUGH_LANES  1
 #define SN_UNROLL
 #endif
 

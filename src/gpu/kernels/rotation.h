@@ -100,8 +100,8 @@ SN_FN void sn_rotation_compose(const sn_rotation_device *d, int e, const double 
     }
 }
 
-/* Numbers that a thread has on their way at a time: targets of an item, corners of a vertex, entries
- * of a row; and threads of a vertex. */
+/* Numbers that a thread has on their way at a time: targets of an item, corners of a vertex,
+ * entries of a row; and threads of a vertex. */
 enum {
     SN_TARGETS_AT_ONCE = 4,
     SN_CORNERS_AT_ONCE = 2,

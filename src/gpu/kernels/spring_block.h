@@ -12,9 +12,19 @@ typedef struct __attribute__((aligned(16))) sn_block_bounds {
     int first_slot, slots;
     int first_row, rows; /* of the coarse inverse */
     int item_base, row_base;
-    int first_middle, middles; /* slots of the middle level */
+    int first_middle[SN_MIDDLES], middles[SN_MIDDLES]; /* slots of middle levels */
     int first_halo, halo;
 } sn_block_bounds;
+
+/* Of a middle level. */
+typedef struct sn_middle_part {
+    int first, count; /* slots */
+    sn_float4 *sum;   /* per slot: W^T r, inverse of the diagonal */
+    const int *start; /* per slot, into item */
+    const sn_item *item;
+    const sn_float4 *weight;
+    const uint16_t *slot;
+} sn_middle_part;
 
 /* Vertices, entries of rows and items are counted from the block's first. */
 typedef struct sn_block_part {
@@ -22,7 +32,6 @@ typedef struct sn_block_part {
     int first_slot, slots;
     int first_row, rows;
     int item_base, row_base;
-    int first_middle, middles;
     int first_halo, halo;
 
     float *right;          /* columns per side: D W^T r; see sn_coarse_place_of */
@@ -49,12 +58,13 @@ typedef struct sn_block_part {
     sn_float4 *tile;      /* has_tile: p of the block, then of the halo; between the phases' use of
                              it room for what the clusters add up */
     const uint16_t *near; /* has_halo: places in the tile */
-    sn_float4 *middle;    /* per slot of the middle level: W^T r, inverse of the diagonal */
-    const int *middle_start; /* per slot, into middle_item */
-    const sn_item *middle_item;
-    const sn_float4 *middle_weight;
-    const uint16_t *middle_slot;
+    sn_middle_part middle[SN_MIDDLES];
 } sn_block_part;
+
+#define SN_EACH_MIDDLE(d, l)                                                                       \
+    SN_UNROLL                                                                                      \
+    for (int l = 0; l < SN_MIDDLES; l++)                                                           \
+        if ((d)->middle[l].clusters > 0)
 
 /* Hands out shared memory in pieces of 16 bytes; without a base it only counts. */
 typedef struct sn_room_cursor {
@@ -76,7 +86,7 @@ SN_FN size_t sn_room_size(const sn_spring_device *d) {
     size_t size = SN_GRID_SHARED + sizeof(sn_block_bounds) +
                   4 * (size_t)((c->sides + 1) * c->columns) + (16 + 36 + 32 + 4 + 4) * slots +
                   7 * 16;
-    if (d->middle.clusters > 0) size += (16 + 4) * (size_t)d->middle.most_slots + 2 * 16;
+    SN_EACH_MIDDLE(d, l) size += (16 + 4) * (size_t)d->middle[l].most_slots + 2 * 16;
     if (m->has_lists) size += 4 * (size_t)c->clusters + 2 * (size_t)c->slots + 3 * 16;
     if (m->has_rows) size += 2 * (size_t)m->rows * (size_t)c->columns;
     if (m->has_tile || m->has_vectors) size += 16 * n + 16;
@@ -84,7 +94,7 @@ SN_FN size_t sn_room_size(const sn_spring_device *d) {
     if (m->has_vectors)
         size += (3 * 16 + 32 + 16 + 8 + 4) * n + 8 * (size_t)m->most_items + 10 * 16;
     if (m->has_vectors && m->has_places) size += 16 * n;
-    if (m->has_vectors && d->middle.clusters > 0) size += (16 + 8) * n + 2 * 16;
+    SN_EACH_MIDDLE(d, l) size += m->has_vectors ? (16 + 8) * n + 2 * 16 : 0;
     if (m->has_table) size += 20 * (size_t)m->most_entries + 2 * 16;
     return size;
 }
@@ -101,7 +111,6 @@ SN_FN sn_block_part sn_block_part_at(const sn_grid *g, const sn_spring_device *d
     b.first_slot = bounds->first_slot, b.slots = bounds->slots;
     b.first_row = bounds->first_row, b.rows = bounds->rows;
     b.item_base = bounds->item_base, b.row_base = bounds->row_base;
-    b.first_middle = bounds->first_middle, b.middles = bounds->middles;
     b.first_halo = bounds->first_halo, b.halo = bounds->halo;
     b.right = (float *)sn_room_take(&at, 4 * (size_t)(c->sides * c->columns));
     b.scale = (const float *)sn_room_take(&at, 4 * (size_t)c->columns);
@@ -111,15 +120,16 @@ SN_FN sn_block_part sn_block_part_at(const sn_grid *g, const sn_spring_device *d
     b.item_start = (const int *)sn_room_take(&at, 4 * (slots + 1));
     b.cluster = (const int *)sn_room_take(&at, 4 * slots);
 
-    b.middle = NULL, b.middle_start = NULL, b.middle_item = NULL, b.middle_slot = NULL;
-    b.middle_weight = NULL;
     size_t first = (size_t)b.first;
-    if (d->middle.clusters > 0) {
-        size_t middles = (size_t)d->middle.most_slots;
-        b.middle = (sn_float4 *)sn_room_take(&at, 16 * middles);
-        b.middle_start = (const int *)sn_room_take(&at, 4 * (middles + 1));
-        b.middle_item = d->middle.item;
-        b.middle_weight = d->middle.weight + first, b.middle_slot = d->middle.slot + 4 * first;
+    SN_EACH_MIDDLE(d, l) {
+        const sn_middle_device *from = &d->middle[l];
+        size_t middles = (size_t)from->most_slots;
+        sn_middle_part *to = &b.middle[l];
+        to->first = bounds->first_middle[l], to->count = bounds->middles[l];
+        to->sum = (sn_float4 *)sn_room_take(&at, 16 * middles);
+        to->start = (const int *)sn_room_take(&at, 4 * (middles + 1));
+        to->item = from->item;
+        to->weight = from->weight + first, to->slot = from->slot + 4 * first;
     }
     b.cluster_start = c->cluster_start, b.near_slot = NULL, b.far_slot = c->cluster_slot;
     if (m->has_lists) {
@@ -151,9 +161,9 @@ SN_FN sn_block_part sn_block_part_at(const sn_grid *g, const sn_spring_device *d
         b.slot = (const uint16_t *)sn_room_take(&at, 8 * n);
         b.item = (const sn_item *)sn_room_take(&at, 8 * (size_t)m->most_items);
         b.row = (const int *)sn_room_take(&at, 4 * (n + 1));
-        if (d->middle.clusters > 0) {
-            b.middle_weight = (const sn_float4 *)sn_room_take(&at, 16 * n);
-            b.middle_slot = (const uint16_t *)sn_room_take(&at, 8 * n);
+        SN_EACH_MIDDLE(d, l) {
+            b.middle[l].weight = (const sn_float4 *)sn_room_take(&at, 16 * n);
+            b.middle[l].slot = (const uint16_t *)sn_room_take(&at, 8 * n);
         }
     }
     b.table = NULL, b.rough = w->rough ? w->rough + b.row_base : NULL;
@@ -189,10 +199,10 @@ SN_PHASE_FN void sn_block_part_load(sn_grid *g, const sn_spring_device *d,
         to->slots = c->slot_start[g->block + 1] - to->first_slot;
         to->first_row = row, to->rows = c->modes - row < m->rows ? c->modes - row : m->rows;
         to->item_base = c->item_start[to->first_slot], to->row_base = d->row_start[to->first];
-        to->first_middle = to->middles = to->first_halo = to->halo = 0;
-        if (d->middle.clusters > 0) {
-            to->first_middle = d->middle.slot_start[g->block];
-            to->middles = d->middle.slot_start[g->block + 1] - to->first_middle;
+        to->first_halo = to->halo = 0;
+        SN_EACH_MIDDLE(d, l) {
+            to->first_middle[l] = d->middle[l].slot_start[g->block];
+            to->middles[l] = d->middle[l].slot_start[g->block + 1] - to->first_middle[l];
         }
         if (m->has_halo) {
             to->first_halo = d->halo.start[g->block];
@@ -215,16 +225,18 @@ SN_PHASE_FN void sn_block_part_load(sn_grid *g, const sn_spring_device *d,
         SN_COPY((sn_item *)b.item, c->item + b.item_base,
                 c->item_start[b.first_slot + b.slots] - b.item_base);
         SN_COPY((int *)b.row, d->row_start + b.first, b.count + 1);
-        if (d->middle.clusters > 0) {
-            SN_COPY((sn_float4 *)b.middle_weight, d->middle.weight + b.first, b.count);
-            SN_COPY((uint16_t *)b.middle_slot, d->middle.slot + 4 * (size_t)b.first, 4 * b.count);
+        SN_EACH_MIDDLE(d, l) {
+            SN_COPY((sn_float4 *)b.middle[l].weight, d->middle[l].weight + b.first, b.count);
+            SN_COPY((uint16_t *)b.middle[l].slot, d->middle[l].slot + 4 * (size_t)b.first,
+                    4 * b.count);
         }
     }
-    if (d->middle.clusters > 0) {
-        SN_COPY((int *)b.middle_start, d->middle.item_start + b.first_middle, b.middles + 1);
-        for (int s = g->thread; s < b.middles; s += g->threads) {
-            sn_float4 empty = {0, 0, 0, d->middle.about[b.first_middle + s].inverse};
-            b.middle[s] = empty;
+    SN_EACH_MIDDLE(d, l) {
+        const sn_middle_part *to = &b.middle[l];
+        SN_COPY((int *)to->start, d->middle[l].item_start + to->first, to->count + 1);
+        for (int s = g->thread; s < to->count; s += g->threads) {
+            sn_float4 empty = {0, 0, 0, d->middle[l].about[to->first + s].inverse};
+            to->sum[s] = empty;
         }
     }
     if (m->has_table)

@@ -128,7 +128,7 @@ typedef struct sn_coarse_device {
     int slots, most_slots;    /* of all blocks, of one block */
 } sn_coarse_device;
 
-/* The middle level of large networks: more clusters than a dense inverse has room for, so that only
+/* A middle level of large networks: more clusters than a dense inverse has room for, so that only
  * the diagonal of their matrix counts. Every block keeps the sums of the clusters that its vertices
  * belong to, and needs of other blocks only what their vertices add: the slots of a cluster are
  * peers. */
@@ -137,6 +137,7 @@ typedef struct __attribute__((aligned(16))) sn_middle_slot {
     float inverse;             /* of the diagonal */
     int counts;                /* the first of the cluster's slots: it stands for it in sums */
 } sn_middle_slot;
+enum { SN_MIDDLES = 2 };
 typedef struct sn_middle_device {
     int clusters;            /* 0: there is no such level */
     const sn_float4 *weight; /* as in sn_coarse_device */
@@ -203,7 +204,7 @@ typedef struct sn_spring_device {
 
     const sn_double4 *neutral; /* per free vertex */
     sn_coarse_device coarse;
-    sn_middle_device middle;
+    sn_middle_device middle[SN_MIDDLES];
     sn_halo_device halo;
     sn_block_room room;
 
@@ -261,12 +262,12 @@ typedef struct sn_spring_work {
     sn_float4 *p;      /* per vertex; 0 where it is held */
     sn_float4 *r, *q, *step;
 
-    sn_float4 *slot_force;   /* 2 per slot: force, torque */
-    sn_float4 *middle_force; /* per slot of the middle level */
-    double *slot_sum;        /* 12 per slot */
-    sn_float4 *center;       /* per cluster */
-    float *rotation;         /* 9 per cluster */
-    float *coarse;           /* modes */
+    sn_float4 *slot_force;               /* 2 per slot: force, torque */
+    sn_float4 *middle_force[SN_MIDDLES]; /* per slot of a middle level */
+    double *slot_sum;                    /* 12 per slot */
+    sn_float4 *center;                   /* per cluster */
+    float *rotation;                     /* 9 per cluster */
+    float *coarse;                       /* modes */
 
     sn_rotation_work blender;
     sn_group_memory group;

@@ -6,9 +6,7 @@
 #include "gpu/kernels/spring_elements.h"
 
 /* Entries of a row that a thread has under way at a time. */
-#ifndef SN_ENTRIES_AT_ONCE
-#define SN_ENTRIES_AT_ONCE 4
-#endif
+enum { SN_ENTRIES_AT_ONCE = 2 };
 
 /* Rest lengths, volumes and altitudes. Sums: rest lengths at the floor. */
 SN_PHASE_FN void sn_spring_lengths(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
@@ -48,7 +46,8 @@ SN_PHASE_FN void sn_spring_guides(sn_grid *g, const sn_spring_device *d, const s
         if (v < end) {
             at = w->blend[v];
             int last = d->row_start[v + 1];
-            for (int e = d->row_start[v] + lane; e < last; e += SN_ENTRIES_AT_ONCE * SN_SPRING_LANES) {
+            for (int e = d->row_start[v] + lane; e < last;
+                 e += SN_ENTRIES_AT_ONCE * SN_SPRING_LANES) {
                 sn_double4 far[SN_ENTRIES_AT_ONCE];
                 double rest[SN_ENTRIES_AT_ONCE], stiffness[SN_ENTRIES_AT_ONCE];
                 SN_UNROLL
@@ -115,7 +114,8 @@ SN_PHASE_FN void sn_spring_gradient(sn_grid *g, const sn_spring_device *d, const
         if (v < end) {
             here = x[v];
             int last = d->row_start[v + 1];
-            for (int e = d->row_start[v] + lane; e < last; e += SN_ENTRIES_AT_ONCE * SN_SPRING_LANES) {
+            for (int e = d->row_start[v] + lane; e < last;
+                 e += SN_ENTRIES_AT_ONCE * SN_SPRING_LANES) {
                 sn_double4 far[SN_ENTRIES_AT_ONCE], heading[SN_ENTRIES_AT_ONCE];
                 double rest[SN_ENTRIES_AT_ONCE], stiffness[SN_ENTRIES_AT_ONCE];
                 int other[SN_ENTRIES_AT_ONCE];
@@ -135,7 +135,8 @@ SN_PHASE_FN void sn_spring_gradient(sn_grid *g, const sn_spring_device *d, const
                                               stiffness[k], rest[k], &f);
                 }
             }
-            for (int e = d->corner_start[v] + lane; e < d->corner_start[v + 1]; e += SN_SPRING_LANES) {
+            for (int e = d->corner_start[v] + lane; e < d->corner_start[v + 1];
+                 e += SN_SPRING_LANES) {
                 sn_int4 c = d->corner[e];
                 sn_double4 n =
                     sn_tet_normal(sn_double4_sub(x[c.x], here), sn_double4_sub(x[c.y], here),
@@ -151,7 +152,8 @@ SN_PHASE_FN void sn_spring_gradient(sn_grid *g, const sn_spring_device *d, const
                 energy += sn_altitude_force(d, c, sn_double4_sub(off, w->altitudes[t]), &f);
             }
         }
-        f.x = sn_lane_sum_d_of(f.x, SN_SPRING_LANES), f.y = sn_lane_sum_d_of(f.y, SN_SPRING_LANES), f.z = sn_lane_sum_d_of(f.z, SN_SPRING_LANES);
+        f.x = sn_lane_sum_d_of(f.x, SN_SPRING_LANES), f.y = sn_lane_sum_d_of(f.y, SN_SPRING_LANES),
+        f.z = sn_lane_sum_d_of(f.z, SN_SPRING_LANES);
         sums[0] += energy;
         if (v >= end || lane != 0) continue;
         sums[0] += sn_add_pulls(d, a, v, here, w->blend[v], &f);
@@ -183,7 +185,8 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
         if (v < end) {
             here = x[v];
             int last = d->row_start[v + 1];
-            for (int e = d->row_start[v] + lane; e < last; e += SN_ENTRIES_AT_ONCE * SN_SPRING_LANES) {
+            for (int e = d->row_start[v] + lane; e < last;
+                 e += SN_ENTRIES_AT_ONCE * SN_SPRING_LANES) {
                 sn_double4 far[SN_ENTRIES_AT_ONCE];
                 double rest[SN_ENTRIES_AT_ONCE], stiffness[SN_ENTRIES_AT_ONCE];
                 double weight[SN_ENTRIES_AT_ONCE];
@@ -210,7 +213,8 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
                     sn_add_spring_block(t, b);
                 }
             }
-            for (int e = d->corner_start[v] + lane; e < d->corner_start[v + 1]; e += SN_SPRING_LANES) {
+            for (int e = d->corner_start[v] + lane; e < d->corner_start[v + 1];
+                 e += SN_SPRING_LANES) {
                 sn_int4 c = d->corner[e];
                 sn_double4 n =
                     sn_tet_normal(sn_double4_sub(x[c.x], here), sn_double4_sub(x[c.y], here),

@@ -259,50 +259,50 @@ SN_FN void sn_coarse_move(const sn_grid *g, const sn_spring_work *w, const sn_bl
     }
 }
 
-/* ---- the middle level ---- */
+/* ---- middle levels ---- */
 
 /* Forces of f on the block's slots. */
-SN_FN void sn_middle_gather(const sn_grid *g, const sn_spring_work *w, const sn_block_part *b,
+SN_FN void sn_middle_gather(const sn_grid *g, sn_float4 *force, const sn_middle_part *m,
                             const sn_float4 *f) {
     int lane = g->thread % SN_LANES, teams = g->threads / SN_LANES;
-    for (int base = 0; base < b->middles; base += teams) {
+    for (int base = 0; base < m->count; base += teams) {
         int s = base + g->thread / SN_LANES, begin = 0, end = 0;
-        if (s < b->middles) begin = b->middle_start[s] + lane, end = b->middle_start[s + 1];
-        sn_float4 a = sn_items_sum(b->middle_item, begin, end, SN_LANES, 4, f);
+        if (s < m->count) begin = m->start[s] + lane, end = m->start[s + 1];
+        sn_float4 a = sn_items_sum(m->item, begin, end, SN_LANES, 4, f);
         a.x = sn_lane_sum(a.x), a.y = sn_lane_sum(a.y), a.z = sn_lane_sum(a.z);
-        if (s < b->middles && lane == 0) w->middle_force[b->first_middle + s] = a;
+        if (s < m->count && lane == 0) force[m->first + s] = a;
     }
 }
 
 /* The sums of the block's slots follow r -= alpha q, or become those of r at first. Returns the
  * thread's share of the product of both sides. */
-SN_FN double sn_middle_follow(const sn_grid *g, const sn_middle_device *m, const sn_spring_work *w,
-                              const sn_block_part *b, float alpha, bool first) {
+SN_FN double sn_middle_follow(const sn_grid *g, const sn_middle_device *d, const sn_float4 *force,
+                              const sn_middle_part *m, float alpha, bool first) {
     double product = 0;
-    for (int s = g->thread; s < b->middles; s += g->threads) {
-        sn_middle_slot about = m->about[b->first_middle + s];
-        sn_float4 sum = {0, 0, 0, 0}, right = b->middle[s];
+    for (int s = g->thread; s < m->count; s += g->threads) {
+        sn_middle_slot about = d->about[m->first + s];
+        sn_float4 sum = {0, 0, 0, 0}, right = m->sum[s];
         for (int k = about.first_peer; k < about.last_peer; k++) {
-            sn_float4 f = w->middle_force[m->peer[k]];
+            sn_float4 f = force[d->peer[k]];
             sum.x += f.x, sum.y += f.y, sum.z += f.z;
         }
         if (first)
             right.x = sum.x, right.y = sum.y, right.z = sum.z;
         else
             right.x -= alpha * sum.x, right.y -= alpha * sum.y, right.z -= alpha * sum.z;
-        b->middle[s] = right;
+        m->sum[s] = right;
         if (about.counts) product += (double)(about.inverse * sn_float4_dot(right, right));
     }
     return product;
 }
 
 /* z += the motions of the clusters of vertex v of the block. */
-SN_FN sn_float4 sn_middle_move(const sn_block_part *b, int v, sn_float4 z) {
-    sn_float4 weights = b->middle_weight[v];
+SN_FN sn_float4 sn_middle_move(const sn_middle_part *part, int v, sn_float4 z) {
+    sn_float4 weights = part->weight[v];
     const float *weight = &weights.x;
     SN_UNROLL
     for (int k = 0; k < 4; k++) {
-        sn_float4 m = b->middle[b->middle_slot[4 * (size_t)v + (size_t)k]];
+        sn_float4 m = part->sum[part->slot[4 * (size_t)v + (size_t)k]];
         float by = weight[k] * m.w;
         z.x += by * m.x, z.y += by * m.y, z.z += by * m.z;
     }
@@ -323,7 +323,7 @@ SN_FN void sn_clusters_gather(const sn_grid *g, const sn_spring_device *d, const
         sn_coarse_restrict(g, w, b, f);
     else
         sn_coarse_gather(g, w, b, f);
-    if (d->middle.clusters > 0) sn_middle_gather(g, w, b, f);
+    SN_EACH_MIDDLE(d, l) sn_middle_gather(g, w->middle_force[l], &b->middle[l], f);
 }
 
 /* Before the first step: the forces on the clusters. */
@@ -360,7 +360,8 @@ SN_PHASE_FN void sn_cg_correct(sn_grid *g, const sn_spring_device *d, const sn_s
         sn_coarse_follow(g, c, w, &b, true, alpha, first);
     else
         sn_coarse_follow(g, c, w, &b, false, alpha, first);
-    if (d->middle.clusters > 0) sums[0] += sn_middle_follow(g, &d->middle, w, &b, alpha, first);
+    SN_EACH_MIDDLE(d, l)
+    sums[0] += sn_middle_follow(g, &d->middle[l], w->middle_force[l], &b.middle[l], alpha, first);
     /* the last threads have fewer clusters */
     for (int v = g->threads - 1 - g->thread; v < b.count; v += g->threads) {
         sn_float4 r = b.r[v];
@@ -407,7 +408,7 @@ SN_PHASE_FN void sn_cg_direct(sn_grid *g, const sn_spring_device *d, const sn_sp
                 z.z += wk * (m[2] + m[4] * l.y - m[5] * l.x);
             }
         }
-        if (d->middle.clusters > 0) z = sn_middle_move(&b, v, z);
+        SN_EACH_MIDDLE(d, l) z = sn_middle_move(&b.middle[l], v, z);
         if (beta != 0) {
             sn_float4 p = b.p[v];
             z.x += beta * p.x, z.y += beta * p.y, z.z += beta * p.z;
