@@ -212,12 +212,15 @@ static sinew_status cut_open(cli_call *call, sinew_mesh *mesh) {
     return status;
 }
 
-/* A mesh from a file that is not used as a rig. */
+/* A mesh from a file that is used as a rig only where --hide selects by its targets. */
 static sinew_status load_mesh(cli_call *call, const char *path, shape *s) {
     sinew_mesh *mesh;
     sinew_rig *rig;
-    CLI_TRY(sinew_mesh_read(path, &mesh, &call->error));
-    CLI_TRY(sinew_rig_create(mesh, &rig, &call->error));
+    sinew_error none;
+    if (!cli_given(call, "--hide") || sinew_rig_read(1, &path, &rig, &none) != SINEW_OK) {
+        CLI_TRY(sinew_mesh_read(path, &mesh, &call->error));
+        CLI_TRY(sinew_rig_create(mesh, &rig, &call->error));
+    }
     sinew_status status = hide(call, rig);
     s->mesh = rig->neutral;
     rig->neutral = NULL;

@@ -181,6 +181,19 @@ static void build_body(void) {
                    "print}' face/markers.csv > body/markers.csv");
 }
 
+/* Regions come from targets, which a file that is drawn as a mesh may have, too. */
+static void what_is_hidden_is_told_by_the_targets_of_a_file(void **state) {
+    (void)state;
+    expect_code(0, "sinew sample face --vertices 1500 --out hide && sinew convert hide hide.glb "
+                   "&& sinew render hide.glb --out all.png --size 64x64");
+    static const char *const selections[] = {"region:lips", "'target:jawOpen>0.2'"};
+    for (int i = 0; i < 2; i++)
+        expect_code(0,
+                    "sinew render hide.glb --hide %s --out %d.png --size 64x64 && "
+                    "! cmp -s all.png %d.png",
+                    selections[i], i, i);
+}
+
 static void the_camera_shows_the_face_of_a_body(void **state) {
     (void)state;
     prepare();
@@ -823,6 +836,7 @@ int test_markers(void) {
         cmocka_unit_test(truth_is_met_at_any_rate),
         cmocka_unit_test(truth_of_another_face_is_refused_and_leaves_nothing),
         cmocka_unit_test(a_take_and_a_rig_are_enough_for_a_picture),
+        cmocka_unit_test(what_is_hidden_is_told_by_the_targets_of_a_file),
         cmocka_unit_test(the_camera_shows_the_face_of_a_body),
         cmocka_unit_test(a_face_of_twice_the_size_moves_the_rig_alike),
         cmocka_unit_test(takes_are_brought_to_the_unit_of_the_rig),
