@@ -184,6 +184,7 @@ static void build_body(void) {
 /* Regions come from targets, which a file that is drawn as a mesh may have, too. */
 static void what_is_hidden_is_told_by_the_targets_of_a_file(void **state) {
     (void)state;
+    prepare();
     expect_code(0, "sinew sample face --vertices 1500 --out hide && sinew convert hide hide.glb "
                    "&& sinew render hide.glb --out all.png --size 64x64");
     static const char *const selections[] = {"region:lips", "'target:jawOpen>0.2'"};
