@@ -53,6 +53,10 @@ static void compare_file(const char *job, const char *file) {
 
 static void compare(int count, const recorded_job *jobs) {
     test_scene("linear"); /* writes the files */
+    /* a report says what came from the cache */
+    const char *cache = getenv("SINEW_CACHE");
+    char *before = cache ? strdup(cache) : NULL;
+    setenv("SINEW_CACHE", "off", 1);
     for (int i = 0; i < count; i++) {
         sinew_scene *scene;
         sinew_job *made;
@@ -63,6 +67,11 @@ static void compare(int count, const recorded_job *jobs) {
         sinew_job_destroy(made);
         for (int f = 0; jobs[i].files[f]; f++) compare_file(jobs[i].name, jobs[i].files[f]);
     }
+    if (before)
+        setenv("SINEW_CACHE", before, 1);
+    else
+        unsetenv("SINEW_CACHE");
+    free(before);
 }
 
 #define COMPARE(jobs) compare((int)(sizeof(jobs) / sizeof *(jobs)), jobs)
