@@ -65,8 +65,9 @@ sinew_status sn_capture_weigh_residuals(sinew_capture *c, sinew_error *error) {
     double good = known ? GOOD * list[known / 2] : 0;
     for (size_t i = 0; known > 0 && i < total; i++) {
         double r = (double)c->take->residuals[i];
-        if (!(r > 0))
-            c->trust[i] = fminf(c->trust[i], (float)MADE_UP);
+        bool filled = c->trust[i] < 1; /* here and not by the recording */
+        if (!(r > 0) && !filled)
+            c->trust[i] = (float)MADE_UP;
         else if (r > good)
             c->trust[i] *= (float)(good / r * (good / r));
     }
