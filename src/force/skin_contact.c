@@ -154,12 +154,15 @@ void sinew_skin_contact_state_destroy(sinew_skin_contact_state *s) {
 
 /* Tries to go from t = from / STEPS, where contact is, to to / STEPS. *slip: how far the sides of
  * pairs that press move against each other along the whole path. */
-static sinew_status go(sinew_skin_contact_state *s, int from, int to,
+static sinew_status go(sinew_skin_contact_state *s, const double *shape, int from, int to,
                        sn_force_contact_info *pressed, double *slip, bool *smooth,
                        sinew_error *error) {
     size_t n = 3 * (size_t)s->contact->vertex_count;
     double t = (double)to / SINEW_SKIN_CONTACT_STEPS;
-    for (size_t i = 0; i < n; i++) s->x[i] = s->contact->rest[i] + t * s->path[i];
+    if (to == SINEW_SKIN_CONTACT_STEPS) /* the end of the path is the shape but for rounding */
+        memcpy(s->x, shape, n * sizeof *s->x);
+    else
+        for (size_t i = 0; i < n; i++) s->x[i] = s->contact->rest[i] + t * s->path[i];
     SN_TRY(sn_layer_contact_solve(s->press, s->x, pressed, error));
     *slip = sn_layer_contact_slip(s->press, s->path);
     *smooth = pressed->cut == 1 && pressed->released == 0 &&
@@ -182,7 +185,7 @@ static sinew_status follow_path(sinew_skin_contact_state *s, const double *shape
         s->kept.size = 0, s->kept.failed = false;
         sn_layer_contact_pack(s->press, &s->kept);
         if (s->kept.failed) return sn_no_memory(error);
-        SN_TRY(go(s, at, at + step, &pressed, &slip, &smooth, error));
+        SN_TRY(go(s, shape, at, at + step, &pressed, &slip, &smooth, error));
         s->info.steps++;
         if (!smooth && step > 1) {
             sn_unpack back = {.bytes = s->kept.bytes, .size = s->kept.size};
