@@ -385,7 +385,8 @@ static double motion(solver *s) {
 }
 
 /* Under the lock. */
-static void drop_group(solver *s, int group) {
+static bool drop_group(solver *s, int group) {
+    bool any = false;
     for (solver_task **at = &s->tasks; *at;) {
         solver_task *task = *at;
         if (task->group != group) {
@@ -394,7 +395,9 @@ static void drop_group(solver *s, int group) {
         }
         *at = task->next;
         task->release(task);
+        any = true;
     }
+    return any;
 }
 
 static void *work(void *user) {
@@ -440,8 +443,14 @@ static void *work(void *user) {
             if (s->ready) task->run(task, s, s->engine, &monitor);
             end_work(s);
             pthread_mutex_lock(&s->lock);
-            if (task->group && atomic_load(&s->cancel)) drop_group(s, task->group);
+            bool dropped = task->group && atomic_load(&s->cancel) && drop_group(s, task->group);
+            int client = task->client;
             task->release(task);
+            if (dropped) { /* the one that ran may have ended before it noticed */
+                pthread_mutex_unlock(&s->lock);
+                solver_refuse(s, client, "the solve was cancelled");
+                pthread_mutex_lock(&s->lock);
+            }
         } else if (current.playing && s->ready && s->clip_info.frame_count > 1) {
             /* Frames are due at the clip's rate; those that come too late are left out. */
             double rate = s->clip_info.rate > 0 ? s->clip_info.rate : 30;
@@ -582,7 +591,9 @@ void solver_shown(solver *s) {
 }
 
 void solver_cancel(solver *s) {
+    pthread_mutex_lock(&s->lock); /* not between two tasks, where it would be forgotten */
     atomic_store(&s->cancel, true);
+    pthread_mutex_unlock(&s->lock);
 }
 
 void solver_add(solver *s, solver_task *task) {
