@@ -39,8 +39,7 @@ static const cli_option options[] = {
      false},
     {"--keep-samples", CLI_TEXT, "FOLDER",
      "Keep all evaluations of the model in this folder: a bake that was interrupted, or is "
-     "repeated "
-     "with other targets, continues with them.",
+     "repeated with other targets, continues with them.",
      0, 0, false},
     {"--contact-samples", CLI_INTEGER, "N",
      "Maximum number of evaluations with self-contact, where surfaces meet (default 600).", 0, 5000,

@@ -159,12 +159,6 @@ static void loads_that_a_model_ignores_are_reported_once(void **state) {
     sinew_session_destroy(session);
 }
 
-static double farthest(size_t size, const double *a, const double *b) {
-    double most = 0;
-    for (size_t i = 0; i < size; i++) most = fmax(most, fabs(a[i] - b[i]));
-    return most;
-}
-
 static void a_given_tolerance_holds_for_one_live_solve(void **state) {
     (void)state;
     sinew_session *session = prepared(BENT "\"spring\", \"parameters\": {\"tolerance\": 1e-9}}");
@@ -190,11 +184,11 @@ static void a_given_tolerance_holds_for_one_live_solve(void **state) {
     assert_true(rough.iterations < exact.iterations);
     assert_below(rough.residual, 1e-3);
     assert_true(rough.residual > 1e-9);
-    assert_below(farthest(size, shape, expected), 1e-3);
+    assert_below(test_farthest(size, shape, expected), 1e-3);
     input.tolerance = 0;
     assert_ok(sinew_session_solve(session, &input, &rough, NULL, &error));
     assert_below(rough.residual, 1e-9);
-    assert_below(farthest(size, shape, expected), 1e-7);
+    assert_below(test_farthest(size, shape, expected), 1e-7);
     /* frames of the clip are reproducible, whatever the input says */
     input.weights = NULL;
     assert_ok(sinew_session_solve(session, &input, &exact, NULL, &error));

@@ -378,12 +378,6 @@ static void a_rig_from_memory_needs_no_loader(void **state) {
 
 /* ---- live steps ------------------------------------------------------------------------------ */
 
-static double farthest(size_t size, const double *a, const double *b) {
-    double most = 0;
-    for (size_t i = 0; i < size; i++) most = fmax(most, fabs(a[i] - b[i]));
-    return most;
-}
-
 /* Sliders are dragged towards ever new weights, slowly, at once, and back and forth; every step
  * starts from those before it. A solver that has seen nothing must find the same shape. */
 static void live_steps_agree_with_solves_from_scratch(void **state) {
@@ -421,7 +415,7 @@ static void live_steps_agree_with_solves_from_scratch(void **state) {
             assert_ok(sinew_solver_create(session, NULL, &fresh, &error));
             assert_ok(sinew_solver_solve(fresh, &input, &cold, NULL, &error));
             sinew_solver_destroy(fresh);
-            assert_below(farthest(size, shape, expected), 2e-5);
+            assert_below(test_farthest(size, shape, expected), 2e-5);
             iterations[0] += live.iterations, iterations[1] += cold.iterations;
         }
         print_message("%s %d: %g steps live, %g from scratch\n", names[c / 3], c % 3, iterations[0],
@@ -452,12 +446,12 @@ static void live_times_agree_with_frames(void **state) {
         result.positions = shape;
         assert_ok(sinew_solver_solve(solver, &input, &result, NULL, &error));
         test_frame(solver, k, frame);
-        assert_below(farthest(size, shape, frame), 1e-5);
+        assert_below(test_farthest(size, shape, frame), 1e-5);
         differs |= memcmp(shape, frame, size * sizeof *shape) != 0;
     }
     assert_true(differs);
-    assert_below(farthest(size, frame, pose), 1e-7); /* of the rig's single precision */
-    assert_below(farthest(size, shape, frame), 1e-12);
+    assert_below(test_farthest(size, frame, pose), 1e-7); /* of the rig's single precision */
+    assert_below(test_farthest(size, shape, frame), 1e-12);
     free(shape);
     sinew_session_destroy(session);
 }
@@ -494,7 +488,7 @@ static void modes_of_a_solver_have_shapes(void **state) {
     double *shape = malloc(size * sizeof *shape);
     double diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
     assert_ok(sinew_modal_shape(modal, 3, 0.01, shape, &error));
-    double moved = farthest(size, shape, mesh->positions) / diagonal;
+    double moved = test_farthest(size, shape, mesh->positions) / diagonal;
     assert_true(moved > 0.005 && moved < 0.011);
     free(shape);
     sinew_session_destroy(other);
@@ -535,7 +529,7 @@ static void live_times_of_linked_shells_agree_with_frames(void **state) {
         result.positions = shape;
         assert_ok(sinew_solver_solve(solver, &input, &result, NULL, &error));
         test_frame(solver, k, frame);
-        worst = fmax(worst, farthest(size, shape, frame));
+        worst = fmax(worst, test_farthest(size, shape, frame));
         differs |= memcmp(shape, frame, size * sizeof *shape) != 0;
     }
     print_message("linked shell: single precision is off by %.2g m\n", worst);
@@ -576,7 +570,7 @@ static void not_converged_is_returned_with_the_best_shape(void **state) {
     assert_ok(sinew_session_set(session, "/parameters/tolerance", "1e-7", NULL, NULL, &error));
     result.positions = shape + size;
     assert_ok(sinew_session_solve(session, &input, &result, NULL, &error));
-    assert_below(farthest(size, shape, shape + size), 0.05);
+    assert_below(test_farthest(size, shape, shape + size), 0.05);
     free(shape);
     sinew_session_destroy(session);
 }
@@ -716,7 +710,7 @@ static void commands_drive_blendforces(void **state) {
         assert_int_equal(result.frame, -1);
     }
     assert_memory_equal(shape, shape + size, size * sizeof *shape);
-    assert_true(farthest(size, shape, shape + 2 * size) > 1e-4);
+    assert_true(test_farthest(size, shape, shape + 2 * size) > 1e-4);
     command[1] = NAN;
     sinew_input input;
     sinew_input_init(&input);
@@ -745,7 +739,7 @@ static void a_session_without_a_driver_is_at_rest(void **state) {
         size_t size = 3 * (size_t)rig->neutral->vertex_count;
         double *shape = calloc(size, sizeof *shape);
         test_frame(sinew_session_solver(session), 0, shape);
-        assert_below(farthest(size, shape, rig->neutral->positions), 1e-6);
+        assert_below(test_farthest(size, shape, rig->neutral->positions), 1e-6);
         free(shape);
         sinew_session_destroy(session);
     }

@@ -276,3 +276,9 @@ void test_recorded_scene(const char *name, const char *text, int frames, double 
     assert_recorded(part, frames * count, positions, tolerance);
     free(positions);
 }
+
+double test_farthest(size_t size, const double *a, const double *b) {
+    double most = 0;
+    for (size_t i = 0; i < size; i++) most = fmax(most, fabs(a[i] - b[i]));
+    return most;
+}

@@ -20,5 +20,7 @@ void test_frame(sinew_solver *solver, int frame, double *positions);
 /* The first frames of a scene as they were recorded (recorded.h): positions within the tolerance,
  * exactly as many steps, contacts and inverted elements. */
 void test_recorded_scene(const char *name, const char *text, int frames, double tolerance);
+/* Largest difference of two lists of coordinates. */
+double test_farthest(size_t size, const double *a, const double *b);
 
 #endif
