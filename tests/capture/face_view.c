@@ -3,9 +3,28 @@
 
 #include "support.h"
 
+#include "card.h"
 #include "groups.h"
 #include "sinew/io.h"
 #include "sinew/samples.h"
+
+/* A copy of vectors, turned by quarters about y; z_up: then set upright with z up. */
+static double *turned(int count, const double *vectors, int quarters, bool z_up) {
+    double *copy = malloc(3 * (size_t)(count + 1) * sizeof *copy);
+    assert_non_null(copy);
+    memcpy(copy, vectors, 3 * (size_t)count * sizeof *copy);
+    for (double *p = copy; p < copy + 3 * (size_t)count; p += 3) {
+        for (int q = 0; q < quarters; q++) {
+            double was = p[0];
+            p[0] = p[2], p[2] = -was;
+        }
+        if (z_up) {
+            double was = p[1];
+            p[1] = -p[2], p[2] = was;
+        }
+    }
+    return copy;
+}
 
 /* The sample face with a card in front of it, turned by quarters about y; z_up: then set upright
  * with z up. Targets do not move the card. */
@@ -17,43 +36,24 @@ static sinew_rig *veiled(int quarters, bool z_up) {
     sinew_sample_options_init(&size);
     size.vertices = 1500;
     assert_ok(sinew_sample_rig("face", &size, &face, &error));
-    const sinew_mesh *old = face->neutral;
-    int n = old->vertex_count, t = old->triangle_count;
-    double *x = malloc(3 * (size_t)(n + 4) * sizeof *x);
-    int *triangles = malloc(3 * (size_t)(t + 2) * sizeof *triangles);
-    const int card[6] = {n, n + 1, n + 3, n, n + 3, n + 2};
-    memcpy(x, old->positions, 3 * (size_t)n * sizeof *x);
-    memcpy(triangles, old->triangles, 3 * (size_t)t * sizeof *triangles);
-    memcpy(triangles + 3 * t, card, sizeof card);
-    for (int k = 0; k < 4; k++) {
-        double *p = x + 3 * (n + k);
-        p[0] = k % 2 ? 0.05 : -0.05, p[1] = k < 2 ? -0.05 : 0.05, p[2] = 0.3;
-    }
-#define PLACE(p)                                                                                   \
-    do {                                                                                           \
-        for (int q = 0; q < quarters; q++) {                                                       \
-            double was = (p)[0];                                                                   \
-            (p)[0] = (p)[2], (p)[2] = -was;                                                        \
-        }                                                                                          \
-        if (z_up) {                                                                                \
-            double was = (p)[1];                                                                   \
-            (p)[1] = -(p)[2], (p)[2] = was;                                                        \
-        }                                                                                          \
-    } while (0)
-    for (int v = 0; v < n + 4; v++) PLACE(x + 3 * v);
-    assert_ok(sinew_mesh_create(n + 4, x, t + 2, NULL, triangles, &mesh, &error));
+    sinew_rig *straight = test_rig_with_card(
+        face, (const double[4][3]){
+                  {-0.05, -0.05, 0.3}, {0.05, -0.05, 0.3}, {-0.05, 0.05, 0.3}, {0.05, 0.05, 0.3}});
+    sinew_rig_destroy(face);
+    const sinew_mesh *old = straight->neutral;
+    double *x = turned(old->vertex_count, old->positions, quarters, z_up);
+    assert_ok(sinew_mesh_create(old->vertex_count, x, old->triangle_count, NULL, old->triangles,
+                                &mesh, &error));
+    free(x);
     assert_ok(sinew_rig_create(mesh, &rig, &error));
-    for (int k = 0; k < face->target_count; k++) {
-        const sinew_target *target = &face->targets[k];
-        double *d = malloc(3 * (size_t)(target->count + 1) * sizeof *d);
-        memcpy(d, target->deltas, 3 * (size_t)target->count * sizeof *d);
-        for (int i = 0; i < target->count; i++) PLACE(d + 3 * i);
+    for (int k = 0; k < straight->target_count; k++) {
+        const sinew_target *target = &straight->targets[k];
+        double *d = turned(target->count, target->deltas, quarters, z_up);
         assert_ok(
             sinew_rig_add_target(rig, target->name, target->count, target->vertices, d, &error));
         free(d);
     }
-    free(x), free(triangles);
-    sinew_rig_destroy(face);
+    sinew_rig_destroy(straight);
     return rig;
 }
 

@@ -1,6 +1,7 @@
 /* A take brought to a rig. */
 #include "support.h"
 
+#include "card.h"
 #include "groups.h"
 #include "scene.h"
 
@@ -42,38 +43,12 @@ static void head_motion_is_removed_and_given_back(void **state) {
     sinew_markers_destroy(walking);
 }
 
-/* The rig of the scene, and a floor of 4 m around it, as of a whole body. */
-static sinew_rig *with_a_body(const sinew_rig *face) {
-    sinew_error error;
-    const sinew_mesh *old = face->neutral;
-    int n = old->vertex_count, t = old->triangle_count;
-    double *x = malloc(3 * (size_t)(n + 4) * sizeof *x);
-    int *triangles = malloc(3 * (size_t)(t + 2) * sizeof *triangles);
-    const int below[6] = {n, n + 1, n + 3, n, n + 3, n + 2};
-    memcpy(x, old->positions, 3 * (size_t)n * sizeof *x);
-    memcpy(triangles, old->triangles, 3 * (size_t)t * sizeof *triangles);
-    memcpy(triangles + 3 * t, below, sizeof below);
-    for (int k = 0; k < 4; k++) {
-        double *p = x + 3 * (n + k);
-        p[0] = k % 2 ? 2 : -2, p[1] = -1.7, p[2] = k < 2 ? -2 : 2;
-    }
-    sinew_mesh *mesh;
-    sinew_rig *rig;
-    assert_ok(sinew_mesh_create(n + 4, x, t + 2, NULL, triangles, &mesh, &error));
-    assert_ok(sinew_rig_create(mesh, &rig, &error));
-    for (int k = 0; k < face->target_count; k++)
-        assert_ok(sinew_rig_add_target(rig, face->targets[k].name, face->targets[k].count,
-                                       face->targets[k].vertices, face->targets[k].deltas, &error));
-    free(x), free(triangles);
-    return rig;
-}
-
 /* What moves on a face is judged by the size of the face: with that of a body, talking would count
  * as head motion. */
 static void a_body_does_not_change_the_head_motion(void **state) {
     scene *s = *state;
     sinew_error error;
-    sinew_rig *rigs[2] = {s->rig, with_a_body(s->rig)};
+    sinew_rig *rigs[2] = {s->rig, test_rig_with_body(s->rig)};
     sinew_capture *captures[2];
     sinew_markers *walking = copy_of(s->take, 240);
     int count = walking->marker_count;

@@ -4,19 +4,12 @@
 
 #include "groups.h"
 
-typedef struct scene {
-    const char *name, *text;
-} scene;
-
-static void compare(int count, const scene *scenes) {
-    for (int i = 0; i < count; i++) test_recorded_scene(scenes[i].name, scenes[i].text, 5, 1e-07);
-}
-
-#define COMPARE(scenes) compare((int)(sizeof(scenes) / sizeof *(scenes)), scenes)
+#define COMPARE(scenes)                                                                            \
+    test_recorded_scenes((int)(sizeof(scenes) / sizeof *(scenes)), scenes, 5, 1e-7)
 
 static void skins_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"force, curves",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSm"
          "ileLeft.obj\"]}, \"time\": {\"fps\": 30}, \"model\": \"force\", \"parameters\""
@@ -51,7 +44,7 @@ static void skins_come_out_as_recorded(void **state) {
 
 static void takes_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"force, markers",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSm"
          "ileLeft.obj\"]}, \"time\": {\"fps\": 30}, \"model\": \"force\", \"parameters\""
@@ -93,7 +86,7 @@ static void takes_come_out_as_recorded(void **state) {
 static void contacts_come_out_as_recorded(void **state) {
     (void)state;
     if (!recorded_by_this_compiler()) return;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"force, contact",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSm"
          "ileLeft.obj\"]}, \"time\": {\"fps\": 30}, \"model\": \"force\", \"parameters\""
@@ -124,7 +117,7 @@ static void contacts_come_out_as_recorded(void **state) {
 
 static void soft_parts_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"force, flesh",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSm"
          "ileLeft.obj\"]}, \"time\": {\"fps\": 30}, \"model\": \"force\", \"parameters\""
@@ -143,7 +136,7 @@ static void soft_parts_come_out_as_recorded(void **state) {
 
 static void faces_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"force, face",
          "{\"sinew\": 1, \"rig\": {\"sample\": \"face\", \"vertices\": 1000}, \"time\": "
          "{\"fps\": 30}, \"model\": \"force\", \"parameters\": {}, \"curves\": {\"times"

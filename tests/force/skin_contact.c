@@ -1,6 +1,7 @@
 /* Contact of blended shapes: the blend of a face that closes its lids and lips too far. */
 #include "support.h"
 
+#include "capture/card.h"
 #include "dome.h"
 #include "groups.h"
 #include "sinew/samples.h"
@@ -99,38 +100,12 @@ static void lids_and_lips_of_a_blend_do_not_cross(void **state) {
     release(&s);
 }
 
-/* The rig with a floor of 4 m below it, as of a whole body. */
-static sinew_rig *with_a_body(const sinew_rig *face) {
-    sinew_error error = {0};
-    const sinew_mesh *old = face->neutral;
-    int n = old->vertex_count, t = old->triangle_count;
-    double *x = malloc(3 * (size_t)(n + 4) * sizeof *x);
-    int *triangles = malloc(3 * (size_t)(t + 2) * sizeof *triangles);
-    const int below[6] = {n, n + 1, n + 3, n, n + 3, n + 2};
-    memcpy(x, old->positions, 3 * (size_t)n * sizeof *x);
-    memcpy(triangles, old->triangles, 3 * (size_t)t * sizeof *triangles);
-    memcpy(triangles + 3 * t, below, sizeof below);
-    for (int k = 0; k < 4; k++) {
-        double *p = x + 3 * (n + k);
-        p[0] = k % 2 ? 2 : -2, p[1] = -1.7, p[2] = k < 2 ? -2 : 2;
-    }
-    sinew_mesh *mesh;
-    sinew_rig *rig;
-    assert_ok(sinew_mesh_create(n + 4, x, t + 2, NULL, triangles, &mesh, &error));
-    assert_ok(sinew_rig_create(mesh, &rig, &error));
-    for (int k = 0; k < face->target_count; k++)
-        assert_ok(sinew_rig_add_target(rig, face->targets[k].name, face->targets[k].count,
-                                       face->targets[k].vertices, face->targets[k].deltas, &error));
-    free(x), free(triangles);
-    return rig;
-}
-
 /* Lengths are fractions of the head, and not of the body below it. */
 static void a_body_does_not_change_the_contact_of_its_face(void **state) {
     (void)state;
     sinew_error error = {0};
     setup s = make();
-    sinew_rig *rig = with_a_body(s.rig);
+    sinew_rig *rig = test_rig_with_body(s.rig);
     sinew_skin_contact *contact;
     sinew_skin_contact_state *own;
     assert_ok(sinew_skin_contact_create(rig, NULL, NULL, &contact, &error));

@@ -4,19 +4,12 @@
 
 #include "groups.h"
 
-typedef struct scene {
-    const char *name, *text;
-} scene;
-
-static void compare(int count, const scene *scenes) {
-    for (int i = 0; i < count; i++) test_recorded_scene(scenes[i].name, scenes[i].text, 5, 1e-08);
-}
-
-#define COMPARE(scenes) compare((int)(sizeof(scenes) / sizeof *(scenes)), scenes)
+#define COMPARE(scenes)                                                                            \
+    test_recorded_scenes((int)(sizeof(scenes) / sizeof *(scenes)), scenes, 5, 1e-8)
 
 static void bodies_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"modal, tets",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\":"
          " {\"fps\": 20}, \"model\": \"modal\", \"parameters\": {\"modes\": 8, \"body\":"
@@ -49,7 +42,7 @@ static void bodies_come_out_as_recorded(void **state) {
 
 static void motions_through_keys_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"modal, three keys",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\", \"bend60.ob"
          "j\"]}, \"time\": {\"fps\": 20}, \"model\": \"modal\", \"parameters\": {\"modes"
@@ -126,7 +119,7 @@ static void motions_through_keys_come_out_as_recorded(void **state) {
 
 static void curves_pins_and_loads_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"modal, jiggle",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\":"
          " {\"fps\": 20}, \"model\": \"modal\", \"parameters\": {\"modes\": 8}, \"curves"

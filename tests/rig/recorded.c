@@ -4,19 +4,12 @@
 
 #include "groups.h"
 
-typedef struct scene {
-    const char *name, *text;
-} scene;
-
-static void compare(int count, const scene *scenes) {
-    for (int i = 0; i < count; i++) test_recorded_scene(scenes[i].name, scenes[i].text, 5, 1e-08);
-}
-
-#define COMPARE(scenes) compare((int)(sizeof(scenes) / sizeof *(scenes)), scenes)
+#define COMPARE(scenes)                                                                            \
+    test_recorded_scenes((int)(sizeof(scenes) / sizeof *(scenes)), scenes, 5, 1e-8)
 
 static void rotation_blends_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"rig, rotation",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\", \"bend60.ob"
          "j\"]}, \"time\": {\"fps\": 20}, \"model\": \"rotation\", \"parameters\": {}, "
@@ -48,7 +41,7 @@ static void rotation_blends_come_out_as_recorded(void **state) {
 
 static void fits_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"rig, sbs",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSm"
          "ileLeft.obj\"]}, \"time\": {\"fps\": 30}, \"model\": \"fit\", \"parameters\": "
@@ -85,7 +78,7 @@ static void fits_come_out_as_recorded(void **state) {
 
 static void locks_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"rig, lock",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSm"
          "ileLeft.obj\"]}, \"time\": {\"fps\": 30}, \"model\": \"linear\", \"parameters"
@@ -163,7 +156,7 @@ static void locks_come_out_as_recorded(void **state) {
 static void skins_apart_come_out_as_recorded(void **state) {
     (void)state;
     if (!recorded_by_this_compiler()) return;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"rig, apart",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSm"
          "ileLeft.obj\"]}, \"time\": {\"fps\": 30}, \"model\": \"linear\", \"parameters"

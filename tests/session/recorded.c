@@ -57,20 +57,13 @@ static void write_inputs(void) {
     write_cache("above.pc2", "bend60.obj", -0.05, above);
 }
 
-typedef struct scene {
-    const char *name, *text;
-} scene;
-
-static void compare(int count, const scene *scenes) {
-    write_inputs();
-    for (int i = 0; i < count; i++) test_recorded_scene(scenes[i].name, scenes[i].text, 5, 1e-7);
-}
-
-#define COMPARE(scenes) compare((int)(sizeof(scenes) / sizeof *(scenes)), scenes)
+#define COMPARE(scenes)                                                                            \
+    (write_inputs(),                                                                               \
+     test_recorded_scenes((int)(sizeof(scenes) / sizeof *(scenes)), scenes, 5, 1e-7))
 
 static void clips_are_sampled_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"session, file",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\", \"bend60.ob"
          "j\"]}, \"time\": {\"fps\": 24}, \"model\": \"linear\", \"parameters\": {}, \"c"
@@ -114,7 +107,7 @@ static void clips_are_sampled_as_recorded(void **state) {
 static void loads_of_springs_as_recorded(void **state) {
     (void)state;
     if (!recorded_by_this_compiler()) return;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"session, maps",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\":"
          " {\"fps\": 20}, \"model\": \"spring\", \"parameters\": {\"stiffness_map\": \"h"
@@ -173,7 +166,7 @@ static void loads_of_springs_as_recorded(void **state) {
 
 static void loads_of_motions_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"session, inner keys of motions",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\", \"bend60.ob"
          "j\"]}, \"time\": {\"fps\": 20}, \"model\": \"modal\", \"parameters\": {\"modes"
@@ -223,7 +216,7 @@ static void loads_of_motions_as_recorded(void **state) {
 
 static void skins_and_parts_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"session, maps of skin",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSm"
          "ileLeft.obj\"]}, \"time\": {\"fps\": 30}, \"model\": \"force\", \"parameters\""

@@ -249,7 +249,7 @@ void test_frame(sinew_solver *solver, int frame, double *positions) {
     assert_int_equal(result.frame, frame);
 }
 
-void test_recorded_scene(const char *name, const char *text, int frames, double tolerance) {
+static void compare_scene(const char *name, const char *text, int frames, double tolerance) {
     sinew_session *session = test_open(text);
     assert_ok(sinew_session_prepare(session, NULL, &error));
     sinew_solver *solver = sinew_session_solver(session);
@@ -275,6 +275,11 @@ void test_recorded_scene(const char *name, const char *text, int frames, double 
     snprintf(part, sizeof part, "%s, shape", name);
     assert_recorded(part, frames * count, positions, tolerance);
     free(positions);
+}
+
+void test_recorded_scenes(int count, const test_named_scene *scenes, int frames, double tolerance) {
+    for (int i = 0; i < count; i++)
+        compare_scene(scenes[i].name, scenes[i].text, frames, tolerance);
 }
 
 double test_farthest(size_t size, const double *a, const double *b) {

@@ -17,9 +17,12 @@ sinew_session *test_open(const char *text);
 int test_vertex_count(sinew_solver *solver);
 /* positions of a frame of the clip. */
 void test_frame(sinew_solver *solver, int frame, double *positions);
-/* The first frames of a scene as they were recorded (recorded.h): positions within the tolerance,
- * exactly as many steps, contacts and inverted elements. */
-void test_recorded_scene(const char *name, const char *text, int frames, double tolerance);
+/* The first frames of each scene as they were recorded (recorded.h): positions within the
+ * tolerance, exactly as many steps, contacts and inverted elements. */
+typedef struct test_named_scene {
+    const char *name, *text;
+} test_named_scene;
+void test_recorded_scenes(int count, const test_named_scene *scenes, int frames, double tolerance);
 /* Largest difference of two lists of coordinates. */
 double test_farthest(size_t size, const double *a, const double *b);
 

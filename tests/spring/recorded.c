@@ -4,19 +4,12 @@
 
 #include "groups.h"
 
-typedef struct scene {
-    const char *name, *text;
-} scene;
-
-static void compare(int count, const scene *scenes) {
-    for (int i = 0; i < count; i++) test_recorded_scene(scenes[i].name, scenes[i].text, 4, 1e-07);
-}
-
-#define COMPARE(scenes) compare((int)(sizeof(scenes) / sizeof *(scenes)), scenes)
+#define COMPARE(scenes)                                                                            \
+    test_recorded_scenes((int)(sizeof(scenes) / sizeof *(scenes)), scenes, 4, 1e-7)
 
 static void springs_of_each_kind_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"spring, struts",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\":"
          " {\"fps\": 20}, \"model\": \"spring\", \"parameters\": {}, \"curves\": {\"time"
@@ -78,7 +71,7 @@ static void springs_of_each_kind_come_out_as_recorded(void **state) {
 
 static void springs_inside_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"spring, tets",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\":"
          " {\"fps\": 20}, \"model\": \"spring\", \"parameters\": {\"interior\": \"tets\""
@@ -105,7 +98,7 @@ static void springs_inside_come_out_as_recorded(void **state) {
 
 static void solvers_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"spring, newton",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\":"
          " {\"fps\": 20}, \"model\": \"spring\", \"parameters\": {\"solver\": \"newton\""
@@ -142,7 +135,7 @@ static void solvers_come_out_as_recorded(void **state) {
 
 static void boundaries_pulls_and_forces_come_out_as_recorded(void **state) {
     (void)state;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"spring, static",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\":"
          " {\"fps\": 20}, \"model\": \"spring\", \"parameters\": {\"boundary\": \"static"
@@ -191,7 +184,7 @@ static void boundaries_pulls_and_forces_come_out_as_recorded(void **state) {
 static void obstacles_of_each_shape_come_out_as_recorded(void **state) {
     (void)state;
     if (!recorded_by_this_compiler()) return;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"spring, two obstacles",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\": {\"fps\": "
          "20}, \"model\": \"spring\", \"curves\": {\"times\": [0, 0.2], \"values\": {\"bend120\": "
@@ -242,7 +235,7 @@ static void obstacles_of_each_shape_come_out_as_recorded(void **state) {
 static void lips_come_out_as_recorded(void **state) {
     (void)state;
     if (!recorded_by_this_compiler()) return;
-    const scene scenes[] = {
+    const test_named_scene scenes[] = {
         {"spring, self-contact",
          "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSm"
          "ileLeft.obj\"]}, \"time\": {\"fps\": 30}, \"model\": \"spring\", \"parameters"
