@@ -100,13 +100,14 @@ static sinew_status check_extensions(const sn_gltf *g) {
 static sinew_status check_root(const sn_gltf *g) {
     static const char *const arrays[] = {"buffers", "bufferViews", "accessors",  "meshes",
                                          "nodes",   "scenes",      "animations", "materials"};
+    /* before the lists, which glTF 1 stores as objects */
+    const char *version = sn_json_string(json_object_get(g->root, "asset"), "version");
+    if (!version || strncmp(version, "2.", 2) != 0) return sn_gltf_fail(g, "is not a glTF 2 file");
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         const json_t *array = json_object_get(g->root, arrays[i]);
         if (array && (!json_is_array(array) || json_array_size(array) > INT_MAX / 2))
             return sn_gltf_fail(g, "\"%s\" is not a list", arrays[i]);
     }
-    const char *version = sn_json_string(json_object_get(g->root, "asset"), "version");
-    if (!version || strncmp(version, "2.", 2) != 0) return sn_gltf_fail(g, "is not a glTF 2 file");
     return check_extensions(g);
 }
 

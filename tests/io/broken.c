@@ -189,6 +189,17 @@ static void one_wrong_value_in_a_gltf_is_named(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* glTF 1 stores as objects what glTF 2 stores as lists. */
+static void an_older_gltf_is_named_as_such(void **state) {
+    (void)state;
+    json_t *old = json_loads(document, 0, NULL);
+    change(old, "asset/version", "\"1.0\"");
+    json_object_set_new(old, "buffers", json_object());
+    assert_int_equal(read_gltf(old), SINEW_BAD_INPUT);
+    assert_string_equal(error.message, "t.gltf: is not a glTF 2 file");
+    json_decref(old);
+}
+
 /* What a document may leave out, or have in another form. */
 static void gltf_with_other_forms_is_read(void **state) {
     (void)state;
@@ -339,6 +350,7 @@ static void one_wrong_line_of_a_ply_is_named(void **state) {
 int test_broken(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_wrong_value_in_a_gltf_is_named),
+        cmocka_unit_test(an_older_gltf_is_named_as_such),
         cmocka_unit_test(gltf_with_other_forms_is_read),
         cmocka_unit_test(one_wrong_value_in_a_rig_is_named),
         cmocka_unit_test(one_wrong_line_of_a_ply_is_named),
