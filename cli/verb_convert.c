@@ -324,6 +324,16 @@ static sinew_status tell_subdivision(cli_call *call, const char *in) {
     return SINEW_OK;
 }
 
+/* A mesh needs only the shapes that it shows; that another one is broken is worth knowing. */
+static void warn_of_shapes(cli_call *call, const char *in) {
+    if (!cli_has_ending(in, "fbx")) return;
+    sinew_rig *rig = NULL;
+    sinew_error error = {0};
+    if (sinew_rig_read(1, &in, &rig, &error) == SINEW_BAD_INPUT)
+        cli_warn(call, "%s; the mesh does not need it and is written", error.message);
+    sinew_rig_destroy(rig);
+}
+
 static sinew_status run(cli_call *call) {
     int inputs = call->argument_count;
     const char *out = cli_text(call, "--out");
@@ -337,6 +347,7 @@ static sinew_status run(cli_call *call) {
     } else if (inputs == 1) {
         status = cli_file_read_for(call->arguments[0], out, cli_given(call, "--cage"), &file,
                                    &call->error);
+        if (status == SINEW_OK && file.mesh) warn_of_shapes(call, call->arguments[0]);
         if (status == SINEW_OK && file.mesh) status = tell_subdivision(call, call->arguments[0]);
     } else {
         file.format = "rig"; /* a neutral and what moves it */

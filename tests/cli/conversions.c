@@ -98,6 +98,31 @@ static void plain_meshes_are_subdivided_as_the_file_shows_them(void **state) {
     assert_non_null(strstr(r->out, "2 levels"));
 }
 
+/* The mesh is whole without a shape at weight 0: it is written, and the fault is not passed over in
+ * silence. */
+static void broken_shapes_that_a_mesh_does_not_need_are_named(void **state) {
+    (void)state;
+    fresh_folder();
+#define BROKEN_SHAPE(index)                                                                        \
+    "FBXHeaderExtension: { FBXVersion: 7400 }\nObjects: {\n"                                       \
+    "Geometry: 10, \"Geometry::\", \"Mesh\" {\n Vertices: *9 { a: 0,0,0, 1,0,0, 0,1,0 }\n"         \
+    " PolygonVertexIndex: *3 { a: 0,1,-3 }\n}\nModel: 20, \"Model::sheet\", \"Mesh\" { }\n"        \
+    "Geometry: 11, \"Geometry::smile\", \"Shape\" {\n Indexes: *1 { a: " #index " }\n"             \
+    " Vertices: *3 { a: 1,0,0 }\n}\nDeformer: 30, \"Deformer::\", \"BlendShape\" { }\n"            \
+    "Deformer: 31, \"SubDeformer::smile\", \"BlendShapeChannel\" {\n DeformPercent: 0\n }\n}\n"    \
+    "Connections: {\nC: \"OO\",10,20\nC: \"OO\",20,0\nC: \"OO\",30,10\nC: \"OO\",31,30\n"          \
+    "C: \"OO\",11,31\n}\n"
+    write_text("whole.fbx", BROKEN_SHAPE(1));
+    write_text("broken.fbx", BROKEN_SHAPE(7));
+    const run_result *r = expect_code(0, "sinew convert whole.fbx whole.obj");
+    assert_null(strstr(r->err, "warning"));
+    r = expect_code(0, "sinew convert broken.fbx broken.obj");
+    assert_non_null(
+        strstr(r->err, "warning: broken.fbx: mesh 'sheet': shape 'smile' moves vertex 7"));
+    expect_code(0, "cmp whole.obj broken.obj");
+    expect_code(3, "sinew convert broken.fbx rig");
+}
+
 static void obstacles_pins_and_pulls_reach_the_spring_model(void **state) {
     (void)state;
     const char *folder = fresh_folder();
@@ -151,6 +176,7 @@ int test_conversions(void) {
         cmocka_unit_test(frames_survive_every_format_that_holds_them),
         cmocka_unit_test(rigs_meshes_and_tables_change_their_format),
         cmocka_unit_test(plain_meshes_are_subdivided_as_the_file_shows_them),
+        cmocka_unit_test(broken_shapes_that_a_mesh_does_not_need_are_named),
         cmocka_unit_test(obstacles_pins_and_pulls_reach_the_spring_model),
         cmocka_unit_test(modal_options_reach_the_model),
     };
