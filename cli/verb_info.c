@@ -168,7 +168,8 @@ static sinew_status say_contents(cli_call *call, const char *path, json_t *entry
         sinew_contents_item item = {.size = sizeof item};
         sinew_contents_get(contents, i, &item);
         const char *kind = sinew_contents_kind_name(item.kind);
-        if ((int)item.kind != last) cli_say(call, "  %ss", kind);
+        if ((int)item.kind != last)
+            cli_say(call, "  %s%s", kind, item.kind == SINEW_CONTENTS_KIND_GEOMETRY ? "" : "s");
         last = (int)item.kind;
         cli_say(call, "    %-28s %s%s%s", *item.name ? item.name : "(no name)", item.detail,
                 *item.detail && !item.used ? ", " : "", item.used ? "" : "not used");

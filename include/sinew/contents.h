@@ -21,7 +21,9 @@ typedef enum sinew_contents_kind {
     SINEW_CONTENTS_KIND_LIGHT,
     SINEW_CONTENTS_KIND_ATTRIBUTE, /* of vertices: further texture coordinates, colors */
     SINEW_CONTENTS_KIND_EXTENSION,
-    SINEW_CONTENTS_KIND_SUBDIVISION /* of a mesh that is shown smooth */
+    SINEW_CONTENTS_KIND_SUBDIVISION, /* of a mesh that is shown smooth */
+    SINEW_CONTENTS_KIND_CACHE,       /* of points that deform a mesh */
+    SINEW_CONTENTS_KIND_GEOMETRY     /* other than meshes: curves and NURBS surfaces */
 } sinew_contents_kind;
 
 typedef struct sinew_contents_item {

@@ -187,7 +187,8 @@ static sinew_status list_fbx(const sn_fbx_scene *s, sinew_contents *c, sinew_err
                  {"NodeAttribute", "Camera", SINEW_CONTENTS_KIND_CAMERA, false},
                  {"Model", "Camera", SINEW_CONTENTS_KIND_CAMERA, false},
                  {"NodeAttribute", "Light", SINEW_CONTENTS_KIND_LIGHT, false},
-                 {"Model", "Light", SINEW_CONTENTS_KIND_LIGHT, false}};
+                 {"Model", "Light", SINEW_CONTENTS_KIND_LIGHT, false},
+                 {"Deformer", "VertexCacheDeformer", SINEW_CONTENTS_KIND_CACHE, false}};
     const bool old = s->tree.version < 7000; /* cameras and lights are models there */
     for (int i = 0; i < s->object_count; i++)
         for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
@@ -201,6 +202,12 @@ static sinew_status list_fbx(const sn_fbx_scene *s, sinew_contents *c, sinew_err
             SN_TRY(sn_contents_add(c, known[k].kind, s->objects[i].name,
                                    (size_t)s->objects[i].name_size, detail, known[k].used, error));
         }
+    for (int i = 0; i < s->object_count; i++) {
+        const char *kind = sn_fbx_other_geometry(s, i);
+        if (kind)
+            SN_TRY(sn_contents_add(c, SINEW_CONTENTS_KIND_GEOMETRY, s->objects[i].name,
+                                   (size_t)s->objects[i].name_size, kind, false, error));
+    }
     for (int i = 0; i < s->model_count; i++) {
         const sn_fbx_object *o = &s->objects[s->models[i].object];
         int levels =
@@ -283,9 +290,9 @@ sinew_status sinew_contents_get(const sinew_contents *contents, int index,
 }
 
 const char *sinew_contents_kind_name(sinew_contents_kind kind) {
-    static const char *const names[] = {"clip",      "skin",       "expression", "material",
-                                        "image",     "camera",     "light",      "attribute",
-                                        "extension", "subdivision"};
+    static const char *const names[] = {"clip",      "skin",        "expression", "material",
+                                        "image",     "camera",      "light",      "attribute",
+                                        "extension", "subdivision", "cache",      "geometry"};
     return (size_t)kind < sizeof names / sizeof *names ? names[kind] : NULL;
 }
 

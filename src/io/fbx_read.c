@@ -377,15 +377,12 @@ static sinew_status open_scene(reader *r, const sn_source *source, sinew_error *
 /* Files of curves and NURBS surfaces are whole, but nothing in them can be used: say which it is.
  */
 static sinew_status fail_empty(const reader *r) {
-    static const char *const kinds[] = {"Line", "NurbsCurve", "NurbsSurface", "Nurbs",
-                                        "TrimNurbsSurface"};
-    for (int i = 0; i < r->scene.object_count; i++)
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-            if (sn_fbx_is(&r->scene, i, "Geometry", kinds[k]) ||
-                sn_fbx_is(&r->scene, i, "Model", kinds[k]))
-                return sn_fbx_fail(r->tree,
-                                   "holds no mesh, only geometry of type %s, which is not read",
-                                   kinds[k]);
+    for (int i = 0; i < r->scene.object_count; i++) {
+        const char *kind = sn_fbx_other_geometry(&r->scene, i);
+        if (kind)
+            return sn_fbx_fail(r->tree,
+                               "holds no mesh, only geometry of type %s, which is not read", kind);
+    }
     return sn_fbx_fail(r->tree, "holds no mesh");
 }
 

@@ -131,6 +131,15 @@ bool sn_fbx_is(const sn_fbx_scene *s, int object, const char *name, const char *
     return !subclass || sn_fbx_text_is(sn_fbx_value_at(&s->tree, node, last), subclass);
 }
 
+const char *sn_fbx_other_geometry(const sn_fbx_scene *s, int object) {
+    static const char *const kinds[] = {"Line", "NurbsCurve", "NurbsSurface", "Nurbs",
+                                        "TrimNurbsSurface"};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (sn_fbx_is(s, object, "Geometry", kinds[k]) || sn_fbx_is(s, object, "Model", kinds[k]))
+            return kinds[k];
+    return NULL;
+}
+
 /* ---- connections ----------------------------------------------------------------------------- */
 
 static sinew_status add_connection(sn_fbx_scene *s, int child, int parent,
@@ -150,7 +159,13 @@ static sinew_status read_connections(sn_fbx_scene *s) {
         const sn_fbx_value *parent = sn_fbx_value_at(t, node, 2);
         if (!child || !parent) continue;
         int from = sn_fbx_find_object(s, child);
-        if (from < 0) continue;
+        if (from < 0) {
+            int to = child->type == SN_FBX_INTEGER && child->integer == 0
+                         ? sn_fbx_find_object(s, parent)
+                         : -1;
+            if (to >= 0) s->objects[to].holds_root = true;
+            continue;
+        }
         SN_TRY(add_connection(s, from, sn_fbx_find_object(s, parent), sn_fbx_value_at(t, node, 3)));
     }
     /* 5.x: Children: "Box01", "Box02" */
@@ -188,14 +203,16 @@ static sinew_status sort_connections(sn_fbx_scene *s) {
 
 /* ---- properties ------------------------------------------------------------------------------ */
 
-/* The entry of a property list ("Properties70" or "Properties60"), and where its values begin. */
+/* The entry of a property list ("Properties70" or "Properties60"), and where its values begin. Of
+ * several with that name the last one counts, as if they were set one after the other. */
 static int find_property(const sn_fbx_tree *t, int owner, const char *property, int *first) {
     int list = sn_fbx_child(t, owner, "Properties70");
     *first = 4;
     if (list < 0) list = sn_fbx_child(t, owner, "Properties60"), *first = 3;
+    int found = -1;
     for (int p = list < 0 ? -1 : t->nodes[list].first_child; p >= 0; p = t->nodes[p].next)
-        if (sn_fbx_text_is(sn_fbx_value_at(t, p, 0), property)) return p;
-    return -1;
+        if (sn_fbx_text_is(sn_fbx_value_at(t, p, 0), property)) found = p;
+    return found;
 }
 
 static int find_template(const sn_fbx_tree *t, int node) {
@@ -525,6 +542,9 @@ static sinew_status read_channel(sn_fbx_scene *s, int object, int mesh) {
         channel.shape_count++;
     }
     sn_free(weights);
+    /* Blender lists one weight per vertex that its only shape moves, for a group of vertices. */
+    if (status == SINEW_OK && channel.shape_count == 1 && weight_count > 1)
+        s->shapes[channel.first_shape].full_weight = 100;
     for (int i = 1; status == SINEW_OK && i < channel.shape_count; i++) {
         sn_fbx_shape *list = s->shapes + channel.first_shape, moving = list[i];
         int at = i;

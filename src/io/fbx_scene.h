@@ -21,7 +21,8 @@ typedef struct sn_fbx_object {
     int name_size;
     const char *key; /* 5.x and 6.x: the whole name, by which connections refer to it */
     size_t key_size;
-    uint64_t id; /* 7.x: its number, before: a hash of its key */
+    uint64_t id;     /* 7.x: its number, before: a hash of its key */
+    bool holds_root; /* the root of the scene, which is no object, is connected to it */
 } sn_fbx_object;
 
 typedef struct sn_fbx_connection {
@@ -100,6 +101,8 @@ int sn_fbx_find_object(const sn_fbx_scene *scene, const sn_fbx_value *value);
 
 /* Whether the object's node has this name, and this subclass ("Mesh", NULL: any). */
 bool sn_fbx_is(const sn_fbx_scene *scene, int object, const char *name, const char *subclass);
+/* The type of an object that is geometry but no mesh ("NurbsCurve"), or NULL. */
+const char *sn_fbx_other_geometry(const sn_fbx_scene *scene, int object);
 /* The value of a property of the object, or of the file's template for its class, at `index` (0: x,
  * the number itself); `fallback` where there is none. */
 double sn_fbx_property(const sn_fbx_scene *scene, int object, const char *property, int index,

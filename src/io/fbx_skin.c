@@ -42,12 +42,15 @@ static const sn_fbx_model *model_of(const sn_fbx_scene *s, int object) {
     return NULL;
 }
 
+/* The root of the scene may be a bone too: it never moves. */
 static const sn_fbx_model *find_bone(const sn_fbx_scene *s, int cluster) {
+    static const sn_fbx_model root = {.object = -1,
+                                      .world = {.linear = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}}};
     for (int k = s->first_to[cluster]; k < s->first_to[cluster + 1]; k++) {
         int child = s->connections[s->connections_to[k]].child;
         if (sn_fbx_is(s, child, "Model", NULL)) return model_of(s, child);
     }
-    return NULL;
+    return s->objects[cluster].holds_root ? &root : NULL;
 }
 
 /* The sum of a vertex's rigid motions as dual quaternions, and of its stretches. */
@@ -98,7 +101,8 @@ static sinew_status add_cluster(const sn_fbx_scene *s, int node, const sn_fbx_mo
     const sn_fbx_tree *t = &s->tree;
     if (!bone || sn_fbx_child(t, node, "Indexes") < 0 || sn_fbx_child(t, node, "Transform") < 0)
         return SINEW_OK; /* it was not bound */
-    const sn_fbx_object *owner = &s->objects[bone->object];
+    static const sn_fbx_object root = {.name = "the root", .name_size = 8};
+    const sn_fbx_object *owner = bone->object >= 0 ? &s->objects[bone->object] : &root;
     sn_fbx_affine bound;
     SN_TRY(read_matrix(t, node, "Transform", &bound));
     sn_fbx_affine matrix = sn_fbx_compose(sn_fbx_compose(bone->world, bound), *geometric);

@@ -280,7 +280,23 @@ static bool at_name(const scanner *s) {
     return p > s->at && p < s->end && *p == ':';
 }
 
-/* Quotes inside are written as &quot; other characters stand for themselves. */
+/* What the characters that a string cannot hold are written as. */
+static const struct {
+    const char *escape;
+    char stands_for;
+} escapes[] = {{"&quot;", '"'}, {"&lf;", '\n'}, {"&cr;", '\r'}};
+
+/* The character at *p, which moves to the last byte of an escape. */
+static char unescape(const char **p, const char *end) {
+    for (size_t i = 0; **p == '&' && i < sizeof escapes / sizeof *escapes; i++) {
+        size_t size = strlen(escapes[i].escape);
+        if ((size_t)(end - *p) < size || memcmp(*p, escapes[i].escape, size) != 0) continue;
+        *p += size - 1;
+        return escapes[i].stands_for;
+    }
+    return **p;
+}
+
 static sinew_status scan_string(scanner *s, sn_fbx_value *value) {
     const char *from = ++s->at;
     bool escaped = false;
@@ -294,12 +310,8 @@ static sinew_status scan_string(scanner *s, sn_fbx_value *value) {
     if (!escaped) return SINEW_OK;
     /* Room for the whole file's strings was reserved, so earlier texts do not move. */
     char *to = s->tree->texts.bytes + s->tree->texts.size, *start = to;
-    for (const char *p = from; p < from + value->size; p++) {
-        if (*p == '&' && from + value->size - p >= 6 && memcmp(p, "&quot;", 6) == 0)
-            *to++ = '"', p += 5;
-        else
-            *to++ = *p;
-    }
+    for (const char *p = from; p < from + value->size; p++)
+        *to++ = unescape(&p, from + value->size);
     value->bytes = start;
     value->size = (size_t)(to - start);
     s->tree->texts.size += value->size;
@@ -317,7 +329,8 @@ static sinew_status scan_value(scanner *s, int node) {
     const char *at = s->at, *end = s->at + length;
     int64_t integer;
     double number;
-    if (*at == '*') at++; /* *24: how many numbers follow in braces */
+    bool announces = *at == '*'; /* *24: how many numbers follow in braces */
+    if (announces) at++;
     const char *p = at;
     if (end < s->end && *end == '(') { /* -nan(ind) */
         while (end < s->end && *end != ')' && *end != '\n') end++;
@@ -331,6 +344,7 @@ static sinew_status scan_value(scanner *s, int node) {
         value = (sn_fbx_value){.type = SN_FBX_TEXT, .bytes = s->at, .size = length};
     }
     s->at = end;
+    if (announces) value.element = '*';
     return add_value(s->tree, node, &value);
 }
 
@@ -542,8 +556,10 @@ static int64_t load_integer(const char *p, char element, bool big_endian) {
 static const sn_fbx_value *number_values(const sn_fbx_tree *t, int node, int *count) {
     int list = sn_fbx_child(t, node, "a");
     if (list >= 0) node = list;
-    *count = node >= 0 ? t->nodes[node].value_count : 0;
-    return sn_fbx_value_at(t, node, 0);
+    const sn_fbx_value *first = sn_fbx_value_at(t, node, 0);
+    bool announced = first && first->type != SN_FBX_ARRAY && first->element == '*'; /* *0 { } */
+    *count = node >= 0 && !announced ? t->nodes[node].value_count : 0;
+    return first;
 }
 
 /* Doubles as doubles and 32-bit integers as integers, which nearly all arrays are, up to the first

@@ -26,9 +26,9 @@ typedef enum sn_fbx_type {
 
 typedef struct sn_fbx_value {
     sn_fbx_type type;
-    char element;      /* arrays: f, d, i, l, b or c as in the file */
-    bool deflated;     /* arrays */
-    uint32_t count;    /* arrays: elements */
+    char element;   /* arrays: f, d, i, l, b or c as in the file; * for the number in *24 { … } */
+    bool deflated;  /* arrays */
+    uint32_t count; /* arrays: elements */
     int64_t integer;   /* also the rounded value of a number */
     double number;     /* also the value of an integer */
     const char *bytes; /* text or array; not ended by a zero byte */

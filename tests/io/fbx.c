@@ -667,21 +667,21 @@ static void files_that_do_not_say_their_version_are_read(void **state) {
 
 static void names_of_every_kind_are_kept(void **state) {
     (void)state;
-    sinew_rig *rig = rig_of(
-        FILE_7400(TRIANGLE BLEND MODEL SHAPE(50, "s", 1) SHAPE(51, "s", 2) SHAPE(52, "s", 3)
-                      CHANNEL(40,
-                              "L\xc3\xa4"
-                              "cheln:: \xe7\xac\x91",
-                              0, "*1 { a: 100 }") CHANNEL(41, "a &quot;b&quot;", 0, "*1 { a: 100 }")
-                          CHANNEL(42, "", 0, "*1 { a: 100 }") SHAPE(53, "s", 4)
-                              CHANNEL(43, "M\xfcnd", 0, "*1 { a: 100 }"),
-                  WIRES "C: \"OO\",53,43\nC: \"OO\",41,30\nC: \"OO\",40,30\nC: \"OO\",42,30\nC: "
-                        "\"OO\",43,30\nC: \"OO\",50,40\n"
-                        "C: \"OO\",51,41\nC: \"OO\",52,42\n"));
+    sinew_rig *rig = rig_of(FILE_7400(
+        TRIANGLE BLEND MODEL SHAPE(50, "s", 1) SHAPE(51, "s", 2) SHAPE(52, "s", 3)
+            CHANNEL(40,
+                    "L\xc3\xa4"
+                    "cheln:: \xe7\xac\x91",
+                    0, "*1 { a: 100 }") CHANNEL(41, "a &quot;b&quot;&lf;&c", 0, "*1 { a: 100 }")
+                CHANNEL(42, "", 0, "*1 { a: 100 }") SHAPE(53, "s", 4)
+                    CHANNEL(43, "M\xfcnd", 0, "*1 { a: 100 }"),
+        WIRES "C: \"OO\",53,43\nC: \"OO\",41,30\nC: \"OO\",40,30\nC: \"OO\",42,30\nC: "
+              "\"OO\",43,30\nC: \"OO\",50,40\n"
+              "C: \"OO\",51,41\nC: \"OO\",52,42\n"));
     /* in the order of their connections */
     assert_int_equal(rig->target_count, 4);
     assert_string_equal(rig->targets[3].name, "M\xc3\xbcnd"); /* stored as Latin-1 */
-    assert_string_equal(rig->targets[0].name, "a \"b\"");
+    assert_string_equal(rig->targets[0].name, "a \"b\"\n&c");
     assert_string_equal(rig->targets[1].name, "L\xc3\xa4"
                                               "cheln:: \xe7\xac\x91");
     assert_string_equal(rig->targets[2].name, "s"); /* without a name: that of its shape */
@@ -744,6 +744,91 @@ static void broken_files_are_refused_or_read_without_what_is_broken(void **state
     assert_int_equal(rig->target_count, 0);
     assert_int_equal(rig->neutral->vertex_count, 3);
     sinew_rig_destroy(rig);
+}
+
+/* *0 { } without the list that others write is empty too, and not the number 0. */
+static void announced_arrays_may_be_empty(void **state) {
+    (void)state;
+    sinew_mesh *mesh =
+        mesh_of(FILE_7400(TRIANGLE "Geometry: 11, \"Geometry::\", \"Mesh\" {\n Vertices: *0 {\n }\n"
+                                   " PolygonVertexIndex: *0 {\n }\n}\n"
+                                   "Model: 21, \"Model::none\", \"Mesh\" { }\n" MODEL,
+                          "C: \"OO\",10,20\nC: \"OO\",20,0\nC: \"OO\",11,21\nC: \"OO\",21,0\n"));
+    assert_int_equal(mesh->vertex_count, 3);
+    assert_int_equal(mesh->face_count, 1);
+    sinew_mesh_destroy(mesh);
+}
+
+static void the_last_of_equal_properties_counts(void **state) {
+    (void)state;
+    sinew_mesh *mesh = mesh_of(FILE_7400(
+        TRIANGLE MESH_NODE(20, "m",
+                           PROPERTY("Lcl Translation", "1,2,3") PROPERTY("Lcl Scaling", "2,2,2")
+                               PROPERTY("Lcl Translation", "4,5,6")),
+        "C: \"OO\",10,20\nC: \"OO\",20,0\n"));
+    assert_point(mesh->positions, 1, 4 + 2, 5, 6);
+    sinew_mesh_destroy(mesh);
+}
+
+/* The root of the scene, number 0, is no object of the file, but vertices may be bound to it. They
+ * stay where they were bound, wherever the node of their mesh has gone. */
+static void a_skin_may_hold_to_the_root(void **state) {
+    (void)state;
+    sinew_mesh *mesh = mesh_of(FILE_7400(
+        TRIANGLE MESH_NODE(
+            20, "m",
+            PROPERTY("Lcl Translation",
+                     "0,5,0")) "Deformer: 70, \"Deformer::\", \"Skin\" { }\n"
+                               "Deformer: 71, \"SubDeformer::\", \"Cluster\" {\n"
+                               " Indexes: *2 { a: 0,1 }\n Weights: *2 { a: 1,0.5 }\n"
+                               " Transform: *16 { a: 1,0,0,0,0,1,0,0,0,0,1,0,0,0,3,1 }\n}\n",
+        "C: \"OO\",20,0\nC: \"OO\",10,20\nC: \"OO\",70,10\nC: \"OO\",71,70\n"
+        "C: \"OO\",0,71\n"));
+    assert_point(mesh->positions, 0, 0, 0, 3);
+    assert_point(mesh->positions, 1, 1, 0, 3);
+    assert_point(mesh->positions, 2, 0, 6, 0); /* no bone holds it */
+    sinew_mesh_destroy(mesh);
+}
+
+/* Blender writes one "full weight" for each vertex of a shape that a group of vertices limits. */
+static void weights_of_vertices_are_no_full_weights(void **state) {
+    (void)state;
+    sinew_rig *rig = rig_of(FILE_7400(
+        TRIANGLE
+        "Geometry: 11, \"Geometry::s\", \"Shape\" {\n Indexes: *2 { a: 1,2 }\n"
+        " Vertices: *6 { a: 1,0,0, 0,2,0 }\n}\n" MODEL BLEND CHANNEL(31, "z", 0, "*2 { a: 40,0 }"),
+        WIRES "C: \"OO\",31,30\nC: \"OO\",11,31\n"));
+    assert_int_equal(rig->target_count, 1);
+    assert_int_equal(rig->targets[0].kind, SINEW_TARGET_KIND_PLAIN);
+    assert_close(rig->targets[0].deltas[0], 1, 0);
+    assert_close(rig->targets[0].deltas[4], 2, 0);
+    sinew_rig_destroy(rig);
+}
+
+/* Point caches deform nothing here, and curves are not read: the contents say so. */
+static void contents_list_caches_and_curves(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_contents *contents;
+    const char *text =
+        FILE_7400(TRIANGLE MODEL "Deformer: 80, \"Deformer::wave\", \"VertexCacheDeformer\" { }\n"
+                                 "Geometry: 81, \"Geometry::path\", \"NurbsCurve\" { }\n",
+                  "C: \"OO\",20,0\nC: \"OO\",10,20\nC: \"OO\",80,10\n");
+    sinew_source source;
+    sinew_source_init(&source);
+    source.name = "test.fbx", source.bytes = text, source.byte_count = strlen(text);
+    assert_ok(sinew_contents_read_from(&source, NULL, &contents, &error));
+    const char *const expected[][3] = {{"cache", "wave", ""}, {"geometry", "path", "NurbsCurve"}};
+    assert_int_equal(sinew_contents_count(contents), 2);
+    for (int i = 0; i < 2; i++) {
+        sinew_contents_item item = {.size = sizeof item};
+        assert_ok(sinew_contents_get(contents, i, &item));
+        assert_string_equal(sinew_contents_kind_name(item.kind), expected[i][0]);
+        assert_string_equal(item.name, expected[i][1]);
+        assert_string_equal(item.detail, expected[i][2]);
+        assert_false(item.used);
+    }
+    sinew_contents_destroy(contents);
 }
 
 /* ---- real files ------------------------------------------------------------------------------ */
@@ -842,6 +927,11 @@ int test_fbx(void) {
         cmocka_unit_test(names_of_every_kind_are_kept),
         cmocka_unit_test(skins_may_ask_for_dual_quaternions),
         cmocka_unit_test(broken_files_are_refused_or_read_without_what_is_broken),
+        cmocka_unit_test(announced_arrays_may_be_empty),
+        cmocka_unit_test(the_last_of_equal_properties_counts),
+        cmocka_unit_test(a_skin_may_hold_to_the_root),
+        cmocka_unit_test(weights_of_vertices_are_no_full_weights),
+        cmocka_unit_test(contents_list_caches_and_curves),
         cmocka_unit_test(samples_come_back_to_the_bit),
         cmocka_unit_test(clips_come_back),
         cmocka_unit_test(files_of_many_programs_match_their_obj),
