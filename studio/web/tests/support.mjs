@@ -63,10 +63,26 @@ export async function startBrowser() {
   });
 }
 
+/** Every call of WebGL is made, with no triangles: what is left of drawing is what the page does itself. */
+function drawNothing() {
+  const gl = WebGL2RenderingContext.prototype;
+  const without = (name, place) => {
+    const draw = gl[name];
+    gl[name] = function (...values) {
+      values[place] = 0;
+      return draw.apply(this, values);
+    };
+  };
+  for (const name of ['drawElements', 'drawElementsInstanced']) without(name, 1);
+  for (const name of ['drawArrays', 'drawArraysInstanced']) without(name, 2);
+  without('drawRangeElements', 3);
+}
+
 /** A page of the server; collects what must not happen. */
-export async function openPage(browser, address, { size = { width: 1280, height: 720 }, strict = false } = {}) {
+export async function openPage(browser, address, { size = { width: 1280, height: 720 }, strict = false, drawn = true } = {}) {
   // Tests evaluate text in the page, which its security policy forbids; `strict` pages keep it.
   const page = await browser.newPage({ viewport: size, acceptDownloads: true, bypassCSP: !strict });
+  if (!drawn) await page.addInitScript(drawNothing);
   page.setDefaultTimeout(PATIENCE);
   page.problems = [];
   page.on('console', (message) => {
