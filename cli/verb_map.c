@@ -157,7 +157,10 @@ static sinew_status report(cli_call *call, const sinew_rig *rig, const sinew_ana
     cli_say(call, "%d of %d markers are on the face, by %s; %d in doubt; neutral sample %d",
             info.used, info.markers, sources[info.map_source], info.doubtful, info.neutral_sample);
     if (cli_given(call, "--map-out")) cli_say(call, "wrote %s", cli_text(call, "--map-out"));
-    if (cli_given(call, "--picture")) cli_say(call, "wrote %s", cli_text(call, "--picture"));
+    if (cli_given(call, "--picture")) {
+        cli_tell_helpers(call);
+        cli_say(call, "wrote %s", cli_text(call, "--picture"));
+    }
     return SINEW_OK;
 }
 

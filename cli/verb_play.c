@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "frame.h"
+#include "hidden.h"
 #include "jobs.h"
 #include "sinew/face_view.h"
 #include "sinew/render.h"
@@ -26,9 +27,8 @@ static const cli_option options[] = {
     {"--views", CLI_TEXT, "LIST", "Azimuths of the camera in degrees (default 0,60).", 0, 0, false},
     {"--size", CLI_TEXT, "WxH", "Size in pixels (default: 2400x560 or 1280x720).", 0, 0, false},
     {"--hide", CLI_TEXT, "SELECT|auto|none",
-     "Leave out these vertices, such as part:hair; none shows everything (default auto: pieces "
-     "that "
-     "no target moves and that hide the face, such as hair).",
+     "Leave out these vertices, such as part:hair; none shows everything (default auto: helper "
+     "geometry, and pieces that no target moves and that hide the face, such as hair).",
      0, 0, true},
     {"--contact", CLI_CHOICE, "on|off",
      "Keep lids, eyeballs, lips and teeth from passing through each other (default on). Turn it "
@@ -183,26 +183,30 @@ static void add(line *l, const char *option, const char *value) {
 
 /* --hide of `render`; what is left out although nobody asked for it is printed. */
 static void add_hidden(cli_call *call, const scenery *shown, line *l) {
-    int covers = shown->about.covers;
     bool automatic = !cli_given(call, "--hide");
     for (int i = 0; i < cli_count(call, "--hide"); i++) {
         const char *select = cli_text_at(call, "--hide", i);
         if (!strcmp(select, "auto"))
             automatic = true;
-        else if (strcmp(select, "none") != 0)
+        else
             add(l, "--hide", select);
     }
-    if (!automatic || covers == 0) return;
+    if (!automatic) return;
     json_t *hidden = json_array();
-    for (int i = 0; i < covers; i++) {
-        add(l, "--hide", sinew_face_view_cover(shown->face, i));
-        json_array_append_new(hidden, json_string(sinew_face_view_cover(shown->face, i)));
+    for (int i = 0; i < shown->about.covers; i++) {
+        const char *select = sinew_face_view_cover(shown->face, i);
+        if (cli_is_helper(select)) continue; /* `render` leaves it out and says so */
+        add(l, "--hide", select);
+        json_array_append_new(hidden, json_string(select));
     }
-    json_object_set_new(call->report, "hidden", hidden);
-    char rest[32] = "";
-    if (covers > 1) snprintf(rest, sizeof rest, " and %d more", covers - 1);
-    cli_say(call, "left out %s%s, which no target moves, to show the face; see --hide",
-            sinew_face_view_cover(shown->face, 0), rest);
+    size_t count = json_array_size(hidden);
+    char rest[40] = "";
+    if (count > 1) snprintf(rest, sizeof rest, " and %zu more", count - 1);
+    if (count > 0)
+        cli_say(call, "left out %s%s, which no target moves, to show the face; see --hide",
+                json_string_value(json_array_get(hidden, 0)), rest);
+    if (count > 0) json_object_set(call->report, "hidden", hidden);
+    json_decref(hidden);
 }
 
 /* The sphere around the face in all frames: the camera does not move. */

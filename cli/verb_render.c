@@ -51,9 +51,10 @@ static const cli_option options[] = {
     {"--cut", CLI_TEXT, "x=VALUE",
      "Hide the faces beyond this plane to look inside; -x=VALUE hides the other side.", 0, 0,
      false},
-    {"--hide", CLI_TEXT, "SELECT",
+    {"--hide", CLI_TEXT, "SELECT|none",
      "Hide the faces of these vertices, such as part:hair or piece:3; selections as for 'sinew "
-     "lock'.",
+     "lock'. Helper geometry (parts named helper-*, joint-* or UCX_*) is left out unless 'none' is "
+     "given.",
      0, 0, true},
     {"--obstacle", CLI_INPUT, "FILE", "Show this mesh in gray with every shape.", 0, 0, true},
     CLI_GROUP("Layout"),
@@ -544,6 +545,7 @@ static sinew_status run(cli_call *call) {
         status = cli_has_ending(out, "png") ? draw_picture(call, s, out) : draw_video(call, s, out);
     free_stage(s);
     sinew_free(s);
+    if (status == SINEW_OK) cli_tell_helpers(call);
     if (status == SINEW_OK) cli_say(call, "wrote %s", out);
     return status;
 }

@@ -195,6 +195,59 @@ static void what_is_hidden_is_told_by_the_targets_of_a_file(void **state) {
                     selections[i], i, i);
 }
 
+/* A card in front of a face, as a part that exporters call helper geometry, or that only sounds
+ * like it. */
+static void helper_geometry_is_left_out_of_pictures(void **state) {
+    (void)state;
+    const char *view = "--look-at 0,0,0,0.2 --azimuth 0 --no-ground --size 96x96 --out";
+    static const struct {
+        const char *part;
+        bool shown;
+    } cards[] = {{"helper-hair", false}, {"Joint-jaw", false}, {"UCX_head_01", false},
+                 {"helper-l-eye", true}, {"joints", true},     {"hair", true}};
+    prepare();
+    const char *add =
+        "awk '/^v / {n++} {print} END {for (k = 0; k < 4; k++) print \"v\", (k %% 2 ? "
+        ".05 : -.05), (k < 2 ? -.05 : .05), .3; if (!bare) print \"g %s\\nf\", "
+        "n+1, n+2, n+4, n+3}' bare=%d face/neutral.obj > %s/neutral.obj";
+    expect_code(0, "cp -r face card && cp -r face bare");
+    expect_code(0, add, "", 1, "bare"); /* its vertices are there, but no face */
+    const run_result *r = expect_code(0, "sinew render bare %s bare.png", view);
+    assert_null(strstr(r->out, "left out"));
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
+        expect_code(0, add, cards[i].part, 0, "card");
+        r = expect_code(0, "sinew render card %s card.png --report r.json", view);
+        char said[64];
+        snprintf(said, sizeof said, "left out part:%s: helper geometry", cards[i].part);
+        assert_int_equal(strstr(r->out, said) != NULL, !cards[i].shown);
+        json_t *report = report_of("r.json"), *names = json_object_get(report, "helpers");
+        assert_int_equal(json_array_size(names), !cards[i].shown);
+        json_decref(report);
+        assert_int_equal(sh("cmp -s bare.png card.png")->code, cards[i].shown);
+        expect_code(0, "sinew render card --hide none %s all.png && ! cmp -s bare.png all.png",
+                    view);
+        /* other selections do not bring it back */
+        expect_code(0, "sinew render card --hide 'v:0' %s other.png && cmp -s card.png other.png",
+                    view);
+    }
+    /* nothing else is there */
+    expect_code(0, "printf 'v 0 0 0\\nv 1 0 0\\nv 0 1 0\\ng joint-a\\nf 1 2 3\\n' > a.obj && sinew "
+                   "render a.obj --out a.png --size 64x64 && sinew render a.obj --hide none --out "
+                   "b.png --size 64x64 && cmp a.png b.png");
+    /* a take is shown without it, too, and it is named once */
+    expect_code(0, "sed -i 's/^g hair/g helper-hair/' card/neutral.obj");
+    r = expect_code(0, "sinew play card face/clip.csv --frames 0-1 --out p.png --size 200x64");
+    const char *first = strstr(r->out, "left out");
+    assert_non_null(first);
+    assert_non_null(strstr(first, "helper geometry"));
+    assert_null(strstr(first + 1, "left out"));
+    expect_code(0, "sinew play bare face/clip.csv --frames 0-1 --out q.png --size 200x64 && "
+                   "cmp p.png q.png");
+    r = expect_code(0, "sinew map card face/markers.csv --picture m.png");
+    assert_non_null(strstr(r->out, "left out part:helper-hair"));
+    expect_code(0, "sinew map bare face/markers.csv --picture n.png && cmp m.png n.png");
+}
+
 static void the_camera_shows_the_face_of_a_body(void **state) {
     (void)state;
     prepare();
@@ -838,6 +891,7 @@ int test_markers(void) {
         cmocka_unit_test(truth_of_another_face_is_refused_and_leaves_nothing),
         cmocka_unit_test(a_take_and_a_rig_are_enough_for_a_picture),
         cmocka_unit_test(what_is_hidden_is_told_by_the_targets_of_a_file),
+        cmocka_unit_test(helper_geometry_is_left_out_of_pictures),
         cmocka_unit_test(the_camera_shows_the_face_of_a_body),
         cmocka_unit_test(a_face_of_twice_the_size_moves_the_rig_alike),
         cmocka_unit_test(takes_are_brought_to_the_unit_of_the_rig),
