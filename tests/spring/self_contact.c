@@ -375,10 +375,13 @@ static void stiff_pulls_settle_against_self_contact(void **state) {
     sn_free(pins), sn_free(x), sn_free(weights);
 }
 
-/* A plate, held up to its middle; a held triangle whose tip hovers over the plate beside its last
- * held row; and a lid that the pose tilts into the plate where it is free. */
-static sinew_rig *held_edge_rig(int *pin_count, int *pins) {
-    enum { ROW = 9, PLATE = ROW * ROW, TIP = PLATE, LID = PLATE + 3, ALL = LID + 9 };
+/* A plate, held up to its middle; a held triangle whose tip hovers over the plate, at `part` of a
+ * square beside its last held row; and a lid that the pose tilts into the plate where it is free.
+ */
+enum { PLATE_ROW = 9, HELD_TIP = PLATE_ROW * PLATE_ROW };
+
+static sinew_rig *held_edge_rig(double part, int *pin_count, int *pins) {
+    enum { ROW = PLATE_ROW, PLATE = HELD_TIP, TIP = PLATE, LID = PLATE + 3, ALL = LID + 9 };
     sinew_error error = {0};
     double x[3 * ALL], pose[3 * ALL];
     int corners[3 * (2 * (ROW - 1) * (ROW - 1) + 1 + 8)], count = 0;
@@ -387,7 +390,7 @@ static sinew_rig *held_edge_rig(int *pin_count, int *pins) {
         x[3 * v] = v % ROW / 8.0, x[3 * v + 1] = (double)(v / ROW) / 8, x[3 * v + 2] = 0;
         if (v % ROW <= ROW / 2) pins[(*pin_count)++] = v;
     }
-    const double tip[9] = {0.5 + 1e-5, 0.5, 1e-5, 0.45, 0.5, 0.3, 0.55, 0.5, 0.3};
+    const double tip[9] = {0.5 + part / (ROW - 1), 0.5, 1e-5, 0.45, 0.5, 0.3, 0.55, 0.5, 0.3};
     memcpy(x + 3 * TIP, tip, sizeof tip);
     for (int k = 0; k < 3; k++) pins[(*pin_count)++] = TIP + k;
     for (int k = 0; k < 9; k++) {
@@ -413,15 +416,14 @@ static sinew_rig *held_edge_rig(int *pin_count, int *pins) {
     return rig;
 }
 
-/* The tip is nearer than contact asks for, and hardly hangs on a vertex that can move: that
- * vertex cannot mend it, and must not be thrown out by trying. */
-static void what_is_held_does_not_push_its_neighbors(void **state) {
-    (void)state;
+/* How far anything moves, and the vertex of the plate beside its last held one. */
+static void solve_held_edge(double part, double *farthest, double *beside) {
     sinew_error error = {0};
     int pin_count, pins[128];
-    sinew_rig *rig = held_edge_rig(&pin_count, pins);
-    int n = rig->neutral->vertex_count;
-    double *x = SN_NEW(double, 3 * n), weight = 1, farthest = 0;
+    sinew_rig *rig = held_edge_rig(part, &pin_count, pins);
+    int n = rig->neutral->vertex_count, own = 3 * (PLATE_ROW / 2 * PLATE_ROW + PLATE_ROW / 2 + 1);
+    const double *rest = rig->neutral->positions;
+    double *x = SN_NEW(double, 3 * n), weight = 1;
     sinew_spring_options options;
     sinew_spring_options_init(&options);
     options.self_contact = true;
@@ -436,12 +438,33 @@ static void what_is_held_does_not_push_its_neighbors(void **state) {
     assert_ok(sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error));
     assert_true(info.contacts > 0);
     assert_int_equal(crossings(rig->neutral, x), 0);
-    for (int k = 0; k < 3 * n; k++)
-        farthest = fmax(farthest, fabs(x[k] - rig->neutral->positions[k]));
-    assert_true(farthest < 0.1);
+    *farthest = 0;
+    for (int k = 0; k < 3 * n; k++) *farthest = fmax(*farthest, fabs(x[k] - rest[k]));
+    *beside = rest[own + 2] - x[own + 2];
     sinew_spring_state_destroy(solver), sinew_spring_destroy(spring);
     sinew_rig_destroy(rig);
     sn_free(x);
+}
+
+/* The tip is nearer than contact asks for, and hardly hangs on a vertex that can move: that
+ * vertex cannot mend it, and must not be thrown out by trying. */
+static void what_is_held_does_not_push_its_neighbors(void **state) {
+    (void)state;
+    double farthest, beside;
+    solve_held_edge(8e-5, &farthest, &beside);
+    assert_true(farthest < 0.1);
+}
+
+/* With a fifth of its weight on a vertex that can move, the tip pushes it; with a tenth it does
+ * not: a hundredth of the squared weights lies between. */
+static void a_point_pushes_the_vertices_that_carry_it(void **state) {
+    (void)state;
+    double farthest, little, enough;
+    solve_held_edge(0.1, &farthest, &little);
+    assert_true(farthest < 0.1);
+    solve_held_edge(0.2, &farthest, &enough);
+    assert_true(farthest < 0.1);
+    assert_true(little < 1e-4 && enough > 2e-4);
 }
 
 int test_self_contact(void) {
@@ -455,6 +478,7 @@ int test_self_contact(void) {
         cmocka_unit_test(contacts_that_do_not_settle_are_named),
         cmocka_unit_test(stiff_pulls_settle_against_self_contact),
         cmocka_unit_test(what_is_held_does_not_push_its_neighbors),
+        cmocka_unit_test(a_point_pushes_the_vertices_that_carry_it),
     };
     return cmocka_run_group_tests_name("self contact", tests, NULL, NULL);
 }
