@@ -271,17 +271,16 @@ static sinew_status tilting_model(const double *weights, double *positions, void
     return SINEW_OK;
 }
 
-/* Slider s of this face moves vertices s and s + 1: of its pairs, few share any. */
-static void pairs_that_share_nothing_add_up(void **state) {
-    (void)state;
-    enum { POSES = 20 };
+/* Slider s of this face moves vertices s and s + 1: of its pairs, few share any. All but the first
+ * `moving` sliders move nothing. */
+static sinew_rig *many_sliders(int moving) {
     sinew_error error;
     double points[3 * (MANY + 1)] = {0};
     int faces[3 * (MANY - 1)];
     for (int v = 0; v <= MANY; v++) points[3 * v] = v, points[3 * v + 1] = v % 2;
     for (int k = 0; k < 3 * (MANY - 1); k++) faces[k] = k / 3 + k % 3;
     sinew_mesh *mesh;
-    sinew_rig *rig, *baked;
+    sinew_rig *rig;
     assert_ok(sinew_mesh_create(MANY + 1, points, MANY - 1, NULL, faces, &mesh, &error));
     assert_ok(sinew_rig_create(mesh, &rig, &error));
     for (int s = 0; s < MANY; s++) {
@@ -289,8 +288,16 @@ static void pairs_that_share_nothing_add_up(void **state) {
         const int vertices[] = {s, s + 1};
         const double deltas[] = {0, 0, 0.1, 0, 0, 0.1};
         snprintf(name, sizeof name, "s%d", s);
-        assert_ok(sinew_rig_add_target(rig, name, 2, vertices, deltas, &error));
+        assert_ok(sinew_rig_add_target(rig, name, s < moving ? 2 : 0, vertices, deltas, &error));
     }
+    return rig;
+}
+
+static void pairs_that_share_nothing_add_up(void **state) {
+    (void)state;
+    enum { POSES = 20 };
+    sinew_error error;
+    sinew_rig *rig = many_sliders(MANY), *baked;
     sinew_bake_options options;
     sinew_bake_options_init(&options);
     options.max_targets = 3;
@@ -302,6 +309,35 @@ static void pairs_that_share_nothing_add_up(void **state) {
     assert_ok(sinew_bake_measure(rig, POSES, rows, tilting_model, rig, NULL, &before, &error));
     assert_ok(sinew_bake_measure(baked, POSES, rows, tilting_model, rig, NULL, &after, &error));
     assert_below(after.mean / before.mean, 0.05);
+    sinew_rig_destroy(baked), sinew_rig_destroy(rig);
+}
+
+/* As above, and every slider bends on its way. */
+static sinew_status bending_model(const double *weights, double *positions, void *user,
+                                  const sinew_monitor *monitor, sinew_error *error) {
+    sinew_status status = tilting_model(weights, positions, user, monitor, error);
+    for (int s = 0; s < MANY; s++)
+        positions[3 * s] += 0.1 * weights[s] * (1 - weights[s]) * (1 + weights[s]);
+    return status;
+}
+
+/* Thirty-four samples cannot tell forty shapes apart: there are fewer targets then, and no empty
+ * one. */
+static void few_samples_give_few_targets(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = many_sliders(3), *baked;
+    sinew_bake_options options;
+    sinew_bake_info info = {.size = sizeof info};
+    sinew_bake_options_init(&options);
+    options.max_targets = 40;
+    options.max_samples = 34;
+    options.tolerance = 0.002;
+    assert_ok(sinew_bake(rig, &options, bending_model, rig, NULL, &baked, &info, &error));
+    assert_int_equal(info.samples, 34);
+    assert_true(info.combinations >= 20 && info.combinations <= 34);
+    for (int t = rig->target_count; t < baked->target_count; t++)
+        assert_true(sinew_rig_target_term_count(baked, t) > 0);
     sinew_rig_destroy(baked), sinew_rig_destroy(rig);
 }
 
@@ -628,6 +664,7 @@ int test_bake(void) {
         cmocka_unit_test(full_shapes_stay_as_the_artist_made_them),
         cmocka_unit_test(expressions_do_not_undo_themselves),
         cmocka_unit_test(pairs_that_share_nothing_add_up),
+        cmocka_unit_test(few_samples_give_few_targets),
         cmocka_unit_test(baking_can_be_cancelled),
         cmocka_unit_test(baking_survives_without_memory),
         cmocka_unit_test(sliders_that_only_meet_are_sampled_together),
