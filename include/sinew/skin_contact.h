@@ -40,8 +40,9 @@ SINEW_API sinew_status sinew_skin_contact_state_create(const sinew_skin_contact 
 SINEW_API void sinew_skin_contact_state_destroy(sinew_skin_contact_state *state);
 
 /* positions[3 * vertex_count] are pressed apart. A shape in which nothing comes near anything is
- * unchanged. Where more of the visible skin would intersect than before, the shape is unchanged,
- * too, and the info says so. A call that fails leaves the positions as they were. */
+ * unchanged. Where more of the visible skin would intersect than before, or where so much of the
+ * surface touches at once that no side is left to keep, the shape is unchanged, too, and the info
+ * says so. A call that fails leaves the positions as they were. */
 SINEW_API sinew_status sinew_skin_contact_apply(sinew_skin_contact_state *state, double *positions,
                                                 const sinew_monitor *monitor, sinew_error *error);
 

@@ -99,6 +99,10 @@ void sn_force_contact_set_stick(sn_force_contact *c, double length) {
     c->stick = length;
 }
 
+void sn_force_contact_set_most(sn_force_contact *c, int most) {
+    c->most = (size_t)most;
+}
+
 void sn_force_contact_reset(sn_force_contact *c) {
     c->touch_count = 0;
     sn_force_contact_shrink(c, 0);
@@ -645,6 +649,11 @@ static void find_nears(void *context, sn_span span) {
     }
 }
 
+/* More than the caller wants to pay for: the cost of pressing grows with their square. */
+static bool too_many(const sn_force_contact *c) {
+    return c->most > 0 && c->touch_count > c->most;
+}
+
 /* Pairs that are known are linearised anew, also those without a force: they would come back. New
  * ones that come too near are added. *found: how many are too near. */
 static sinew_status find_touches(sn_force_contact *c, const double *x0, const double *x, int *found,
@@ -661,7 +670,7 @@ static sinew_status find_touches(sn_force_contact *c, const double *x0, const do
     if (atomic_exchange(&c->cancelled, false)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     for (int i = 0; i < count; i++) {
         if (!c->nears[i]) continue;
-        if (c->touch_count == MOST_TOUCHES) break;
+        if (c->touch_count == MOST_TOUCHES || too_many(c)) break;
         if (!SN_RESERVE(c->touches, c->touch_capacity, c->touch_count + 1))
             return sn_no_memory(error);
         c->touches[c->touch_count] = new_touch(c, &pairs[i]);
@@ -702,6 +711,10 @@ sinew_status sn_force_contact_find(sn_force_contact *c, const double *x0, double
         if (sn_cancelled(monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
         SN_TRY(find_touches(c, c->at, x, &found, error));
         if (found == 0) break;
+        if (too_many(c)) {
+            info->crowded = true;
+            return SINEW_OK;
+        }
         SN_TRY(press_apart(c, x, error));
         if (round > 0) SN_TRY(advance(c, x, error));
     }
@@ -732,6 +745,7 @@ sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, doubl
     c->touch_count = kept;
     linearise_all(c, x0, x0);
     SN_TRY(sn_force_contact_find(c, x0, x, info, monitor, error));
+    if (info->crowded) return SINEW_OK;
     memcpy(c->unstuck, x, bytes);
     return c->stick > 0 ? sn_force_contact_stick(c, x0, x, info, monitor, error) : SINEW_OK;
 }

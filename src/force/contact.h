@@ -28,6 +28,9 @@ void sn_force_contact_destroy(sn_force_contact *contact);
  * stick, and are free from twice that length on, or when they would tear the skin. 0: no pair does.
  */
 void sn_force_contact_set_stick(sn_force_contact *contact, double length);
+/* A solve that finds more than this many pairs gives up at once, and its info says so. 0: it never
+ * does. */
+void sn_force_contact_set_most(sn_force_contact *contact, int most);
 /* Forgets the frames before: pairs that pressed, and the part of N^-1 that was found for them,
  * whose bits depend on the order in which vertices touched. */
 void sn_force_contact_reset(sn_force_contact *contact);
@@ -46,6 +49,7 @@ typedef struct sn_force_contact_info {
     int pressing; /* pairs that press or stick */
     double cut;   /* smallest fraction that the guarantee left of a vertex's path */
     int released; /* vertices that were given their shape without contact */
+    bool crowded; /* more pairs than are wanted: the shape is not to be used */
 } sn_force_contact_info;
 
 /* x moves from x0, which is free of crossings, to the nearest free shape near it. */

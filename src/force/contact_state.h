@@ -56,6 +56,7 @@ struct sn_force_contact {
 
     sn_touch *touches;
     size_t touch_count, touch_capacity;
+    size_t most; /* pairs beyond which a solve gives up; 0: it never does */
     sn_touch_rows rows;
     int *stack;  /* vertex_count */
     bool *nears; /* of the pairs found: new and too near */

@@ -123,6 +123,10 @@ void sn_layer_contact_work_destroy(sn_layer_contact_work *w) {
     sn_free(w);
 }
 
+void sn_layer_contact_set_most(sn_layer_contact_work *w, int most) {
+    sn_force_contact_set_most(w->press, most);
+}
+
 static size_t bytes_of(const sn_layer_contact_work *w) {
     return 3 * sizeof(double) * (size_t)w->contact->skin->vertex_count;
 }
@@ -163,7 +167,7 @@ void sn_layer_contact_shrink(sn_layer_contact_work *w, int size) {
 sinew_status sn_layer_contact_solve(sn_layer_contact_work *w, double *x,
                                     sn_force_contact_info *info, sinew_error *error) {
     SN_TRY(sn_force_contact_solve(w->press, w->written, x, info, NULL, error));
-    memcpy(w->written, x, bytes_of(w));
+    if (!info->crowded) memcpy(w->written, x, bytes_of(w));
     return SINEW_OK;
 }
 

@@ -29,6 +29,8 @@ const sn_contact_surface *sn_layer_contact_surface(const sn_layer_contact *conta
 sinew_status sn_layer_contact_work_create(const sn_layer_contact *contact,
                                           sn_layer_contact_work **work, sinew_error *error);
 void sn_layer_contact_work_destroy(sn_layer_contact_work *work);
+/* Pairs beyond which a solve gives up (sn_force_contact_set_most). */
+void sn_layer_contact_set_most(sn_layer_contact_work *work, int most);
 /* The next frame comes from the neutral. */
 void sn_layer_contact_forget(sn_layer_contact_work *work);
 /* What is remembered of the frames before, and back. The block is the part of the inverse that was

@@ -10,7 +10,12 @@
  * which is the path of the sliders for a linear blend. t advances in steps of 1 / STEPS times a
  * power of two. A step is taken again as two halves when the guarantee shortened paths or released
  * vertices in it, or when the two sides of a pair that presses move against each other by more than
- * SLIP: contact treats their motion as straight. Where nothing presses, one step is enough. */
+ * SLIP: contact treats their motion as straight. Where nothing presses, one step is enough.
+ *
+ * A long step can pass the whole surface through itself. It is going to be halved, and pressing its
+ * many pairs would cost more than all steps after it, so steps with more than MOST_PER_POINT pairs
+ * per vertex are not finished. Where even the shortest step has as many, no contact is left that
+ * could be resolved, and the shape stays as it was. */
 #include "sinew/skin_contact.h"
 
 #include <string.h>
@@ -28,6 +33,10 @@
 
 /* Fraction of the diagonal that the two sides of a pair may move against each other in a step. */
 #define SLIP 0.002
+
+/* Pairs per vertex, and in all, that a step may press: a surface that lies on itself everywhere has
+ * about two per vertex. */
+enum { MOST_PER_POINT = 2, LEAST_MOST = 1024, MOST_MOST = 8191 };
 
 struct sinew_skin_contact {
     int vertex_count;
@@ -117,6 +126,12 @@ void sinew_skin_contact_destroy(sinew_skin_contact *c) {
     sn_free(c);
 }
 
+static int most_pairs(const sinew_skin_contact *c) {
+    int points = sn_layer_contact_surface(c->contact)->point_count;
+    if (points < LEAST_MOST / MOST_PER_POINT) return LEAST_MOST;
+    return points < MOST_MOST / MOST_PER_POINT ? MOST_PER_POINT * points : MOST_MOST;
+}
+
 sinew_status sinew_skin_contact_state_create(const sinew_skin_contact *contact,
                                              sinew_skin_contact_state **state, sinew_error *error) {
     SN_REQUIRE(contact && state, error);
@@ -129,6 +144,7 @@ sinew_status sinew_skin_contact_state_create(const sinew_skin_contact *contact,
     sinew_status status = s->x && s->path ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
         status = sn_layer_contact_work_create(contact->contact, &s->press, error);
+    if (status == SINEW_OK) sn_layer_contact_set_most(s->press, most_pairs(contact));
     if (status == SINEW_OK) status = sn_carry_create(contact->carry, &s->carry, error);
     if (status == SINEW_OK)
         status = sn_layer_restore_work_create(contact->restore, &s->restore, error);
@@ -164,8 +180,8 @@ static sinew_status go(sinew_skin_contact_state *s, const double *shape, int fro
     else
         for (size_t i = 0; i < n; i++) s->x[i] = s->contact->rest[i] + t * s->path[i];
     SN_TRY(sn_layer_contact_solve(s->press, s->x, pressed, error));
-    *slip = sn_layer_contact_slip(s->press, s->path);
-    *smooth = pressed->cut == 1 && pressed->released == 0 &&
+    *slip = pressed->crowded ? 0 : sn_layer_contact_slip(s->press, s->path);
+    *smooth = !pressed->crowded && pressed->cut == 1 && pressed->released == 0 &&
               (to - from) * *slip <= SINEW_SKIN_CONTACT_STEPS * s->contact->slip;
     return SINEW_OK;
 }
@@ -193,6 +209,8 @@ static sinew_status follow_path(sinew_skin_contact_state *s, const double *shape
             for (step /= 2; step > 1 && step * slip > most;) step /= 2;
             continue;
         }
+        if (pressed.crowded)
+            return sn_fail(error, SINEW_BAD_INPUT, "self-contact: too much touches at once");
         at += step;
         s->info.contacts = pressed.pressing, s->info.released = pressed.released;
         bool fits = at % (2 * step) == 0 && at + 2 * step <= SINEW_SKIN_CONTACT_STEPS;

@@ -331,7 +331,8 @@ static sinew_status write_all(sn_model_outputs *out, json_t *report, const sinew
     if (out->unchanged > 0) {
         sn_report_total(report, "contact_unchanged", json_integer(out->unchanged));
         sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
-               "%d of %d frames have no contact, because it would make them intersect more",
+               "%d of %d frames have no contact, because it would make them intersect more, or "
+               "because too much of the surface touches at once",
                out->unchanged, count);
     }
     add_total(report, "marker_error", count, out->marker_error);

@@ -19,13 +19,13 @@ typedef struct setup {
     size_t n;
 } setup;
 
-static setup make(void) {
+static setup make_of(const char *sample, int vertices) {
     sinew_error error = {0};
     setup s = {0};
     sinew_sample_options size;
     sinew_sample_options_init(&size);
-    size.vertices = VERTICES;
-    assert_ok(sinew_sample_rig("face", &size, &s.rig, &error));
+    size.vertices = vertices;
+    assert_ok(sinew_sample_rig(sample, &size, &s.rig, &error));
     assert_ok(sinew_linear_create(s.rig, &s.linear, &error));
     assert_ok(sinew_skin_contact_create(s.rig, NULL, NULL, &s.contact, &error));
     assert_ok(sinew_skin_contact_state_create(s.contact, &s.state, &error));
@@ -33,6 +33,10 @@ static setup make(void) {
     s.weights = malloc(sizeof(double) * (size_t)s.rig->slider_count);
     s.blend = malloc(s.n * sizeof(double)), s.x = malloc(s.n * sizeof(double));
     return s;
+}
+
+static setup make(void) {
+    return make_of("face", VERTICES);
 }
 
 static void release(setup *s) {
@@ -252,6 +256,28 @@ static void wild_shapes_come_back_as_they_are_or_better(void **state) {
     release(&s);
 }
 
+/* A bar bent by 216 degrees without rotation collapses onto its axis: thousands of pairs meet on a
+ * surface of a thousand vertices. The short steps before are pressed, nothing after them. */
+static void a_shape_that_lies_on_itself_everywhere_has_no_contact(void **state) {
+    (void)state;
+    setup s = make_of("bar", 1000);
+    sinew_rig_rest_weights(s.rig, s.weights);
+    set(&s, "bend270", 0.8);
+    apply(&s);
+    sinew_skin_contact_info info = info_of(sinew_skin_contact, s.state);
+    assert_true(info.unchanged);
+    assert_int_equal(info.contacts, 0);
+    assert_memory_equal(s.x, s.blend, s.n * sizeof(double));
+    assert_true(info.steps > 6); /* it was halved down to the shortest, not refused at once */
+    sinew_rig_rest_weights(s.rig, s.weights);
+    set(&s, "bend270", 0.5);
+    apply(&s); /* fewer pairs: these are pressed apart */
+    info = info_of(sinew_skin_contact, s.state);
+    assert_false(info.unchanged);
+    assert_true(crossings(s.rig, s.x) < crossings(s.rig, s.blend));
+    release(&s);
+}
+
 static bool now(void *user) {
     return --*(int *)user < 0;
 }
@@ -296,6 +322,7 @@ int test_skin_contact(void) {
         cmocka_unit_test(contact_follows_a_slider_smoothly),
         cmocka_unit_test(a_dragged_bowl_presses_where_it_ends),
         cmocka_unit_test(wild_shapes_come_back_as_they_are_or_better),
+        cmocka_unit_test(a_shape_that_lies_on_itself_everywhere_has_no_contact),
         cmocka_unit_test(a_cancelled_call_leaves_the_shape),
         cmocka_unit_test(a_rig_without_triangles_is_named),
     };
