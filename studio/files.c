@@ -31,30 +31,109 @@ static bool ends(const char *name, const char *const *endings) {
 
 /* ---- dropped on the page --------------------------------------------------------------------- */
 
-/* A name without folders, of letters, digits and a few signs. */
-static bool clean_name(const char *given, char *name, size_t room) {
+static const char *const meshes[] = {"obj", "target", "glb", "gltf", "fbx",
+                                     "ply", "off",    "stl", NULL};
+
+/* A file of a drop. Its name gets the folder of the drop in front of it once that is known. */
+typedef struct dropped {
+    char *name;
+    const unsigned char *bytes;
+    size_t size;
+} dropped;
+
+/* Without folders, and without the signs that mean something in paths and patterns. */
+static char *clean_name(const char *given) {
     const char *slash = strrchr(given, '/');
-    if (slash) given = slash + 1;
-    size_t n = 0;
-    for (; *given && n + 1 < room; given++)
-        name[n++] = isalnum((unsigned char)*given) || strchr("._-", *given) ? *given : '_';
-    name[n] = 0;
-    return n > 0 && name[0] != '.' && !*given;
+    char *name = strdup(slash ? slash + 1 : given);
+    if (!name) return NULL;
+    for (char *c = name; *c; c++)
+        if (iscntrl((unsigned char)*c) || strchr("\\:*?\"<>|%", *c)) *c = '_';
+    return name;
 }
 
-static sinew_status write_file(const char *folder, const char *name, const unsigned char *bytes,
-                               size_t size, sinew_error *error) {
+static bool is_name(const char *name) {
+    return *name && *name != '.' && strlen(name) < 200;
+}
+
+/* The name as a person knows it. */
+static const char *base(const char *name) {
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+static void set_label(char label[128], const char *verb, const char *name) {
+    size_t room = 100, length = strlen(base(name));
+    /* not in the middle of a character */
+    if (length < room) room = length;
+    while (room > 0 && ((unsigned char)base(name)[room] & 0xc0) == 0x80) room--;
+    snprintf(label, 128, "%s %.*s", verb, (int)room, base(name));
+}
+
+static sinew_status write_file(const char *folder, const dropped *file, sinew_error *error) {
     char path[4096];
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-        return fail(error, SINEW_IO, "the path of %s is too long", name);
+    if (snprintf(path, sizeof path, "%s/%s", folder, file->name) >= (int)sizeof path)
+        return fail(error, SINEW_IO, "the path of %s is too long", file->name);
     FILE *out = fopen(path, "wbe");
-    bool good = out && fwrite(bytes, 1, size, out) == size;
+    bool good = out && fwrite(file->bytes, 1, file->size, out) == file->size;
     if (out && fclose(out) != 0) good = false;
     return good ? SINEW_OK : fail(error, SINEW_IO, "cannot write %.400s", path);
 }
 
+/* Whether a file with this name was dropped before and holds something else. */
+static bool is_taken(const char *folder, const char *place, const dropped *file) {
+    char path[4096], block[16384];
+    snprintf(path, sizeof path, "%s/%s%s", folder, place, file->name);
+    FILE *in = fopen(path, "rbe");
+    if (!in) return false;
+    size_t at = 0, count;
+    bool same = true;
+    while (same && (count = fread(block, 1, sizeof block, in)) > 0) {
+        same = count <= file->size - at && !memcmp(block, file->bytes + at, count);
+        at += count;
+    }
+    fclose(in);
+    return !same || at != file->size;
+}
+
 static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strcmp(((const dropped *)a)->name, ((const dropped *)b)->name);
+}
+
+enum { MOST_PLACES = 10000 };
+
+/* Files keep their names, because sliders are called after them, and what was dropped before stays
+ * as it is, because undo brings it back: if a name is taken, the drop goes to a folder of its own.
+ * Sorts the files by name. */
+static sinew_status store(const project *p, dropped *files, int count, sinew_error *error) {
+    const char *folder = project_files_path(p);
+    qsort(files, (size_t)count, sizeof *files, by_name);
+    for (int i = 1; i < count; i++)
+        if (ends(files[i].name, meshes) && !strcmp(files[i].name, files[i - 1].name))
+            return fail(error, SINEW_BAD_INPUT,
+                        "two of the files are called %s, and sliders are named after files: rename "
+                        "one of them",
+                        files[i].name);
+    char place[16] = "";
+    bool taken = true;
+    for (int k = 1; k < MOST_PLACES && taken; k++) {
+        if (k > 1) snprintf(place, sizeof place, "%d/", k);
+        taken = false;
+        for (int i = 0; i < count && !taken; i++) taken = is_taken(folder, place, &files[i]);
+    }
+    if (taken) return fail(error, SINEW_IO, "%s is full of older files", folder);
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, place);
+    if (*place && mkdir(path, 0777) != 0 && errno != EEXIST)
+        return fail(error, SINEW_IO, "cannot create %.400s", path);
+    for (int i = 0; i < count; i++) {
+        char *name = malloc(strlen(place) + strlen(files[i].name) + 1);
+        if (!name) return fail(error, SINEW_NO_MEMORY, "out of memory%s", "");
+        sprintf(name, "%s%s", place, files[i].name);
+        free(files[i].name);
+        files[i].name = name;
+        if (write_file(folder, &files[i], error) != SINEW_OK) return error->status;
+    }
+    return SINEW_OK;
 }
 
 static json_t *operation(const char *op, const char *path, json_t *value) {
@@ -65,22 +144,40 @@ static json_t *named(const project *p, const char *name) {
     return json_sprintf("%s/%s", project_files_name(p), name);
 }
 
-static const char *const meshes[] = {"obj", "target", "glb", "gltf", "fbx",
-                                     "ply", "off",    "stl", NULL};
+/* How surely a file is the neutral of a rig, from its name. */
+static int neutral_rank(const char *name) {
+    static const struct {
+        const char *word;
+        bool whole; /* stands alone: "forest" is no rest pose */
+    } words[] = {{"neutral", false}, {"base", false},  {"basis", true},     {"rest", true},
+                 {"bind", true},     {"tpose", true},  {"reference", true}, {"ref", true},
+                 {"default", true},  {"source", true}, {"mean", true}};
+    enum { COUNT = sizeof words / sizeof *words };
+    static const char *const deltas[] = {"target", NULL};
+    if (ends(name, deltas)) return -1; /* never */
+    for (int w = 0; w < COUNT; w++)
+        for (const char *at = base(name); (at = strcasestr(at, words[w].word)); at++) {
+            const char *end = at + strlen(words[w].word);
+            bool alone = (at == base(name) || !isalpha((unsigned char)at[-1])) &&
+                         !isalpha((unsigned char)*end);
+            if (alone || !words[w].whole) return COUNT - w;
+        }
+    return 0;
+}
 
 /* The rig of several meshes: the neutral first, the poses by name. */
-static json_t *rig_files(const project *p, char **names, int count) {
+static json_t *rig_files(const project *p, const dropped *files, int count) {
     json_t *list = json_array();
     int neutral = -1;
-    for (int i = 0; i < count; i++) {
-        if (!ends(names[i], meshes)) continue;
-        bool said = strcasestr(names[i], "neutral") || strcasestr(names[i], "base");
-        if (neutral < 0 || (said && !strcasestr(names[neutral], "neutral"))) neutral = i;
-    }
-    if (neutral < 0) return list;
-    json_array_append_new(list, named(p, names[neutral]));
     for (int i = 0; i < count; i++)
-        if (i != neutral && ends(names[i], meshes)) json_array_append_new(list, named(p, names[i]));
+        if (ends(files[i].name, meshes) &&
+            (neutral < 0 || neutral_rank(files[i].name) > neutral_rank(files[neutral].name)))
+            neutral = i;
+    if (neutral < 0) return list;
+    json_array_append_new(list, named(p, files[neutral].name));
+    for (int i = 0; i < count; i++)
+        if (i != neutral && ends(files[i].name, meshes))
+            json_array_append_new(list, named(p, files[i].name));
     return list;
 }
 
@@ -89,36 +186,37 @@ static json_t *rig_files(const project *p, char **names, int count) {
 
 static sinew_status check_obstacle(const char *path, const char *name, sinew_error *error) {
     struct stat about;
-    if (stat(path, &about) != 0) return fail(error, SINEW_IO, "%.100s is not in the project", name);
+    if (stat(path, &about) != 0) return fail(error, SINEW_IO, "%s is not in the project", name);
     if (about.st_size > OBSTACLE_BYTES)
-        return fail(error, SINEW_BAD_INPUT,
-                    "%.100s is larger than 64 MiB, the limit for an obstacle", name);
+        return fail(error, SINEW_BAD_INPUT, "%s is larger than 64 MiB, the limit for an obstacle",
+                    name);
     return SINEW_OK;
 }
 
 /* Each mesh is an obstacle. */
-static sinew_status use_as_obstacles(const project *p, char **names, int count, json_t **operations,
-                                     char label[128], sinew_error *error) {
+static sinew_status use_as_obstacles(const project *p, const dropped *files, int count,
+                                     json_t **operations, char label[128], sinew_error *error) {
     json_t *list = json_array(), *document = project_document(p);
     if (!json_object_get(document, "obstacles"))
         json_array_append_new(list, operation("add", "/obstacles", json_array()));
     json_decref(document);
-    snprintf(label, 128, "Add %.100s", names[0]);
+    set_label(label, "Add", files[0].name);
     for (int i = 0; i < count; i++) {
-        if (!ends(names[i], meshes)) {
+        const char *name = files[i].name;
+        if (!ends(name, meshes)) {
             json_decref(list);
             return fail(error, SINEW_BAD_INPUT,
-                        "%s: an obstacle must be a mesh (OBJ, GLB, FBX, PLY, STL)", names[i]);
+                        "%s: an obstacle must be a mesh (OBJ, GLB, FBX, PLY, STL)", base(name));
         }
         char path[4096];
-        snprintf(path, sizeof path, "%s/%s", project_files_path(p), names[i]);
-        if (check_obstacle(path, names[i], error) != SINEW_OK) {
+        snprintf(path, sizeof path, "%s/%s", project_files_path(p), name);
+        if (check_obstacle(path, base(name), error) != SINEW_OK) {
             (void)remove(path);
             json_decref(list);
             return error->status;
         }
-        json_t *obstacle = json_pack("{s:s,s:s,s:o}", "shape", "mesh", "name", names[i], "file",
-                                     named(p, names[i]));
+        json_t *obstacle =
+            json_pack("{s:s,s:s,s:o}", "shape", "mesh", "name", base(name), "file", named(p, name));
         json_array_append_new(list, operation("add", "/obstacles/-", obstacle));
     }
     *operations = list;
@@ -166,16 +264,15 @@ static bool is_map(const project *p, const char *name) {
     return map && good > 0;
 }
 
-static sinew_status use_files(const project *p, char **names, int count, json_t **operations,
-                              char label[128], sinew_error *error) {
+static sinew_status use_files(const project *p, const dropped *files, int count,
+                              json_t **operations, char label[128], sinew_error *error) {
     static const char *const takes[] = {"c3d", "trc", NULL}, *const tables[] = {"csv", NULL},
                              *const scenes[] = {"json", NULL};
-    json_t *list = json_array(), *rig = rig_files(p, names, count), *document = project_document(p);
+    json_t *list = json_array(), *rig = rig_files(p, files, count), *document = project_document(p);
     sinew_status status = SINEW_OK;
-    snprintf(label, 128, "Open %.100s", names[0]);
+    set_label(label, "Open", files[0].name);
     if (json_array_size(rig)) {
-        snprintf(label, 128, "Open %.100s",
-                 json_string_value(json_array_get(rig, 0)) + strlen(project_files_name(p)) + 1);
+        set_label(label, "Open", json_string_value(json_array_get(rig, 0)));
         const char *model = json_string_value(json_object_get(document, "model"));
         bool follows =
             model && (!strcmp(model, "force") || !strcmp(model, "fit") || !strcmp(model, "modal"));
@@ -187,9 +284,10 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
         json_array_append_new(list, operation("replace", "", scene));
     }
     for (int i = 0; i < count; i++) {
-        if (ends(names[i], scenes)) {
+        const char *name = files[i].name;
+        if (ends(name, scenes)) {
             char path[4096];
-            snprintf(path, sizeof path, "%s/%s", project_files_path(p), names[i]);
+            snprintf(path, sizeof path, "%s/%s", project_files_path(p), name);
             json_t *scene = cli_json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
             if (!json_is_object(scene) || !json_object_get(scene, "sinew")) {
                 json_decref(scene);
@@ -201,13 +299,12 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
                 break;
             }
             json_array_append_new(list, operation("replace", "", scene));
-        } else if (ends(names[i], tables) && json_object_get(document, "markers") &&
-                   is_map(p, names[i])) {
-            snprintf(label, 128, "Map %.100s", names[i]);
-            json_array_append_new(list, operation("add", "/markers/map", named(p, names[i])));
-        } else if (ends(names[i], takes) || (ends(names[i], tables) && is_take(p, names[i]))) {
+        } else if (ends(name, tables) && json_object_get(document, "markers") && is_map(p, name)) {
+            set_label(label, "Map", name);
+            json_array_append_new(list, operation("add", "/markers/map", named(p, name)));
+        } else if (ends(name, takes) || (ends(name, tables) && is_take(p, name))) {
             json_array_append_new(
-                list, operation("add", "/markers", json_pack("{s:o}", "file", named(p, names[i]))));
+                list, operation("add", "/markers", json_pack("{s:o}", "file", named(p, name))));
             if (!json_array_size(rig)) {
                 const char *model = json_string_value(json_object_get(document, "model"));
                 /* Parameters belong to a model: another one would refuse them. */
@@ -220,11 +317,11 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
             if (!json_array_size(rig) && json_object_get(document, "curves"))
                 json_array_append_new(list,
                                       json_pack("{s:s,s:s}", "op", "remove", "path", "/curves"));
-        } else if (ends(names[i], tables)) {
-            status = check_curves(p, names[i], error);
+        } else if (ends(name, tables)) {
+            status = check_curves(p, name, error);
             if (status != SINEW_OK) break;
             json_array_append_new(
-                list, operation("add", "/curves", json_pack("{s:o}", "file", named(p, names[i]))));
+                list, operation("add", "/curves", json_pack("{s:o}", "file", named(p, name))));
             if (json_object_get(document, "markers") && !json_array_size(rig))
                 json_array_append_new(list,
                                       json_pack("{s:s,s:s}", "op", "remove", "path", "/markers"));
@@ -240,9 +337,8 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
         json_decref(list);
         return fail(error, SINEW_BAD_INPUT,
                     "%s: drop a rig (GLB, FBX, OBJ files), a clip (CSV), a take (C3D, TRC, CSV), a "
-                    "map of its "
-                    "markers (CSV) or a scene",
-                    names[0]);
+                    "map of its markers (CSV) or a scene",
+                    base(files[0].name));
     }
     *operations = list;
     return SINEW_OK;
@@ -265,36 +361,36 @@ sinew_status files_receive(const project *p, const unsigned char *bytes, size_t 
         json_decref(header);
         return fail(error, SINEW_BAD_INPUT, "not a 'files' message%s", "");
     }
-    char **names = calloc(count, sizeof *names);
-    sinew_status status = names ? SINEW_OK : fail(error, SINEW_NO_MEMORY, "out of memory%s", "");
+    dropped *list = calloc(count, sizeof *list);
+    sinew_status status = list ? SINEW_OK : fail(error, SINEW_NO_MEMORY, "out of memory%s", "");
+    const char *bad = NULL;
     for (size_t i = 0; i < count && status == SINEW_OK; i++) {
         json_t *file = json_array_get(files, i), *bytes_there = json_object_get(file, "size");
         const char *given = json_string_value(json_object_get(file, "name"));
-        char name[200];
         json_int_t wanted = json_integer_value(bytes_there);
         if (!given || !json_is_integer(bytes_there) || wanted < 0 || (size_t)wanted > size - at) {
             status = fail(error, SINEW_BAD_INPUT, "the files are truncated%s", "");
-        } else if (!clean_name(given, name, sizeof name)) {
-            *malformed = false;
-            status = fail(error, SINEW_BAD_INPUT, "'%.100s' is not a file name", given);
-        } else {
-            *malformed = false;
-            status = write_file(project_files_path(p), name, bytes + at, (size_t)wanted, error);
-            names[i] = strdup(name);
-            at += (size_t)wanted;
-            if (i + 1 < count) *malformed = true;
+            break;
         }
+        list[i] = (dropped){clean_name(given), bytes + at, (size_t)wanted};
+        at += (size_t)wanted;
+        if (!list[i].name)
+            status = fail(error, SINEW_NO_MEMORY, "out of memory%s", "");
+        else if (!is_name(list[i].name))
+            bad = list[i].name;
     }
+    *malformed = status == SINEW_BAD_INPUT;
+    if (status == SINEW_OK && bad)
+        status = fail(error, SINEW_BAD_INPUT, "'%s' cannot be the name of a file", bad);
+    if (status == SINEW_OK) status = store(p, list, (int)count, error);
     if (status == SINEW_OK) {
-        *malformed = false;
-        qsort(names, count, sizeof *names, by_name);
         const char *use = json_string_value(json_object_get(header, "use"));
         status = use && !strcmp(use, "obstacle")
-                     ? use_as_obstacles(p, names, (int)count, operations, label, error)
-                     : use_files(p, names, (int)count, operations, label, error);
+                     ? use_as_obstacles(p, list, (int)count, operations, label, error)
+                     : use_files(p, list, (int)count, operations, label, error);
     }
-    for (size_t i = 0; names && i < count; i++) free(names[i]);
-    free(names);
+    for (size_t i = 0; list && i < count; i++) free(list[i].name);
+    free(list);
     json_decref(header);
     return status;
 }
@@ -333,7 +429,7 @@ static void run_mesh(solver_task *task, solver *s, engine *unused, const sinew_m
     sinew_error error = {0};
     if (check_obstacle(m->path, m->file, &error) == SINEW_OK &&
         sinew_mesh_read(m->path, &mesh, &error) == SINEW_OK && mesh->triangle_count > MOST_DRAWN)
-        fail(&error, SINEW_BAD_INPUT, "%.100s has too many triangles to be drawn", m->file);
+        fail(&error, SINEW_BAD_INPUT, "%s has too many triangles to be drawn", m->file);
     if (error.status == SINEW_OK)
         send_mesh(s, m->file, mesh, task->client);
     else
@@ -361,7 +457,7 @@ sinew_status files_mesh(solver *s, const project *p, const char *file, int clien
     if (snprintf(m->path, sizeof m->path, "%s/%s", project_folder(p), file) >=
         (int)sizeof m->path) {
         release_mesh(&m->task);
-        return fail(error, SINEW_IO, "the path of %.100s is too long", file);
+        return fail(error, SINEW_IO, "the path of %s is too long", file);
     }
     solver_add(s, &m->task);
     return SINEW_OK;

@@ -11,6 +11,7 @@ async function droppedFiles(items: DataTransferItemList | undefined, files: File
   if (!entries.some((entry) => entry.isDirectory)) return [...files];
   const result: File[] = [];
   const walk = async (entry: FileSystemEntry): Promise<void> => {
+    if (entry.name.startsWith('.')) return; // what file browsers leave in folders
     if (entry.isFile) result.push(await new Promise((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
     else {
       const reader = (entry as FileSystemDirectoryEntry).createReader();

@@ -19,7 +19,9 @@ export function frameRig(camera: THREE.PerspectiveCamera, rig: Rig, aim: string 
   const center = box.getCenter(new THREE.Vector3());
   const size = box.getSize(new THREE.Vector3());
   const isLong = size.x > 2.2 * size.y;
-  const azimuth = isLong ? 0.25 : 0.42;
+  // An animal or a hand that points to the viewer shows more from its side; faces are seen from the front.
+  const isDeep = size.z > 1.4 * size.x && !rig.regions.some((r) => /lip|lid|brow|mouth/i.test(r.name));
+  const azimuth = isLong ? 0.25 : isDeep ? 1.05 : 0.42;
   const elevation = isLong ? 0.32 : 0.1;
   const fov = (camera.fov * Math.PI) / 360;
   const across = 0.5 * (size.x * Math.cos(azimuth) + size.z * Math.sin(azimuth)) * 1.12;

@@ -349,6 +349,43 @@ test('files: a rig is dropped, a name cannot leave the folder', async () => {
   client.close();
 });
 
+test('files keep their names; what was dropped before stays as it was', async () => {
+  const client = await shared.connect();
+  const obj = (x) => Buffer.from(`v 0 0 0\nv 1 0 0\nv 1 1 ${x}\nv 0 1 0\nf 1 2 3 4\n`);
+  const shown = (name, height) => client.next('frame', (f) => f.positions.length === 12 && Math.abs(f.linear[8] - height) < 1e-6).catch(() => Promise.reject(new Error(name)));
+  const opened = async () => (await client.next('patch', (p) => p.label.startsWith('Open'))).ops[0].value.rig.files.map((f) => f.split('.studio/')[1]);
+  client.files([{ name: 'neutral.obj', bytes: obj(0) }, { name: 'Lächeln 1.obj', bytes: obj(1) }]);
+  check((await opened()).join() === 'files/neutral.obj,files/Lächeln 1.obj', 'names as they are');
+  await client.next('rig', (r) => r.sliders[0]?.name === 'Lächeln 1');
+  client.patch([{ op: 'add', path: '/weights', value: { 'Lächeln 1': 1 } }], 'full');
+  await shown('the first', 1);
+  client.files([{ name: 'neutral.obj', bytes: obj(0) }, { name: 'Lächeln 1.obj', bytes: obj(3) }]); // exported again
+  check((await opened()).join() === 'files/2/neutral.obj,files/2/Lächeln 1.obj', 'beside the first');
+  client.patch([{ op: 'add', path: '/weights', value: { 'Lächeln 1': 1 } }], 'full');
+  await shown('the second', 3);
+  client.send({ type: 'undo' });
+  client.send({ type: 'undo' });
+  await shown('the first is back', 1);
+  client.files([{ name: 'a/smile.obj', bytes: obj(0) }, { name: 'b/smile.obj', bytes: obj(1) }]);
+  check(/two of the files are called smile\.obj/.test((await client.next('error')).message), 'two of one name');
+  client.send({ type: 'undo' });
+  client.send({ type: 'undo' });
+  await client.next('rig', (r) => r.vertices > 500);
+  client.close();
+});
+
+test('the neutral of several files is found by its name', async () => {
+  const client = await shared.connect();
+  const obj = Buffer.from('v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n'), target = Buffer.from('2 0 0 1\n');
+  for (const [neutral, ...poses] of [['Rest.obj', 'a_grip.obj', 'Forest.obj'], ['cow_ref.obj', 'cow-1.obj'], ['head.obj', 'AA.target', 'z.obj'], ['baseMesh.obj', 'a.obj', 'rest.obj'], ['x_neutral.obj', 'base.obj']]) {
+    client.files([neutral, ...poses].map((name) => ({ name, bytes: name.endsWith('.target') ? target : obj })));
+    const { ops } = await client.next('patch', (p) => p.label.startsWith('Open'));
+    check(ops[0].value.rig.files[0].endsWith(`/${neutral}`), `${neutral}: ${ops[0].value.rig.files[0]}`);
+    client.send({ type: 'undo' });
+  }
+  client.close();
+});
+
 test('groups and pairs come from names; a take and a clip are told apart by their columns', async () => {
   const client = await shared.connect();
   const grid = (lift) => {
