@@ -259,10 +259,24 @@ static bool blend_keys(engine *e, double time) {
     return count > 0;
 }
 
-static void blend(engine *e, const double *weights) {
-    sinew_linear_evaluate(e->linear, weights, e->blend);
+static void show_linear(engine *e) {
     for (size_t i = 0; i < 3 * (size_t)e->rig->neutral->vertex_count; i++)
         e->shape.linear[i] = (float)e->blend[i];
+}
+
+static void blend(engine *e, const double *weights) {
+    sinew_linear_evaluate(e->linear, weights, e->blend);
+    show_linear(e);
+}
+
+/* Beside the face of a take, the linear one holds its head the same way: what is left between the
+ * two is not the head's motion. */
+static void blend_as_head_moves(engine *e, double time) {
+    sinew_rigid head;
+    sinew_capture_head(engine_capture(e), time, &head);
+    sinew_linear_evaluate(e->linear, e->shape.weights, e->blend);
+    sinew_rigid_apply(&head, e->rig->neutral->vertex_count, e->blend);
+    show_linear(e);
 }
 
 bool engine_blend(engine *e, const shared_session *shared) {
@@ -346,7 +360,9 @@ sinew_status engine_solve(engine *e, int frame, bool moving, const sinew_monitor
     /* What every other program shows for these sliders: no model, no locks. */
     if (e->linear && frame < 0)
         blend(e, e->live);
-    else if (e->linear && (solved || blend_keys(e, result->time)))
+    else if (e->linear && solved)
+        blend_as_head_moves(e, result->time);
+    else if (e->linear && blend_keys(e, result->time))
         blend(e, e->shape.weights);
     else
         return sinew_solver_linear(solver, &input, NULL, e->shape.linear, error);

@@ -131,6 +131,7 @@ static void run_preview(solver_task *task, solver *s, engine *shown, const sinew
     sinew_status status = engine_create(&e, &error);
     if (status == SINEW_OK) status = start_session(p->example, folder, &shared, &document, &error);
     if (status == SINEW_OK) status = solve_preview(p, s, e, shared, document, &quiet, &error);
+    task->unfinished = status == SINEW_CANCELLED;
     if (status != SINEW_OK && status != SINEW_CANCELLED)
         solver_refuse(s, task->client, error.message);
     engine_destroy(e);
@@ -146,7 +147,8 @@ static void release_preview(solver_task *task) {
 void preview_example(solver *s, const char *example, int client) {
     preview_task *p = calloc(1, sizeof *p);
     if (!p) return;
-    p->task = (solver_task){.run = run_preview, .release = release_preview, .client = client};
+    p->task = (solver_task){
+        .run = run_preview, .release = release_preview, .client = client, .idle = true};
     snprintf(p->example, sizeof p->example, "%s", example);
     solver_add(s, &p->task);
 }

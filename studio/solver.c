@@ -48,6 +48,7 @@ struct solver {
     bool fresh, quit;
     bool shown;     /* a page has drawn a frame since the last new rig */
     bool finishing; /* a rough shape is being solved to the end: anything newer interrupts it */
+    bool idling;    /* an idle task runs */
     solver_task *tasks;
     drag drag;
     /* read by the monitor without it */
@@ -400,6 +401,23 @@ static bool drop_group(solver *s, int group) {
     return any;
 }
 
+static int rank(const solver_task *task) {
+    return task->quick ? 0 : task->idle ? 2 : 1;
+}
+
+/* Under the lock. False: too many wait. */
+static bool insert_task(solver *s, solver_task *task) {
+    solver_task **at = &s->tasks, **place = NULL;
+    int waiting = 0;
+    for (; *at; at = &(*at)->next, waiting++)
+        if (!place && rank(*at) > rank(task)) place = at;
+    if (waiting >= TASKS) return false;
+    if (!place) place = at;
+    task->next = *place;
+    *place = task;
+    return true;
+}
+
 static void *work(void *user) {
     solver *s = user;
     const sinew_monitor monitor = {on_progress, is_cancelled, on_log, s, false};
@@ -438,11 +456,16 @@ static void *work(void *user) {
             s->tasks = task->next;
             owed = false;
             atomic_store(&s->cancel, false);
+            s->idling = task->idle;
+            task->unfinished = false;
             pthread_mutex_unlock(&s->lock);
             begin_work(s);
             if (s->ready) task->run(task, s, s->engine, &monitor);
             end_work(s);
             pthread_mutex_lock(&s->lock);
+            if (s->idling && !s->fresh) atomic_store(&s->interrupt, false);
+            s->idling = false;
+            if (task->unfinished && !atomic_load(&s->cancel) && insert_task(s, task)) continue;
             bool dropped = task->group && atomic_load(&s->cancel) && drop_group(s, task->group);
             int client = task->client;
             task->release(task);
@@ -576,7 +599,7 @@ void solver_want(solver *s, const solver_request *request) {
     s->request.only_pose = only_pose;
     s->fresh = true;
     /* A slider that moves on lets the running solve end, so that something is always shown. */
-    if (request->session && (!request->only_pose || s->finishing))
+    if (s->idling || (request->session && (!request->only_pose || s->finishing)))
         atomic_store(&s->interrupt, true);
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);
@@ -598,14 +621,11 @@ void solver_cancel(solver *s) {
 
 void solver_add(solver *s, solver_task *task) {
     pthread_mutex_lock(&s->lock);
-    solver_task **at = &s->tasks;
-    int waiting = 0;
-    for (; *at && waiting < TASKS; waiting++) at = &(*at)->next;
-    task->next = NULL;
-    if (waiting < TASKS) *at = task;
+    bool added = insert_task(s, task);
+    if (added && s->idling && !task->idle) atomic_store(&s->interrupt, true);
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);
-    if (waiting < TASKS) return;
+    if (added) return;
     solver_refuse(s, task->client, "too many requests are waiting; try again later");
     task->release(task);
 }
@@ -628,6 +648,7 @@ void solver_drag(solver *s, int vertex, const double target[3], const char *gest
     s->drag = (drag){.fresh = true, .vertex = vertex, .client = client};
     memcpy(s->drag.target, target, sizeof s->drag.target);
     snprintf(s->drag.gesture, sizeof s->drag.gesture, "%s", gesture);
+    if (s->idling) atomic_store(&s->interrupt, true);
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);
 }

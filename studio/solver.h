@@ -49,14 +49,17 @@ void solver_shown(solver *s);
 /* Stops the running solve, build or task; the last shape stays. */
 void solver_cancel(solver *s);
 
-/* Work that answers one page, in order, between shapes. `run` gets the engine and may take long. */
+/* Work that answers one page, between shapes: what is quick first, what is idle last, otherwise in
+ * order. `run` gets the engine and may take long. */
 typedef struct solver_task {
     void (*run)(struct solver_task *task, solver *s, engine *e, const sinew_monitor *monitor);
     void (*release)(struct solver_task *task);
     struct solver_task *next;
     int client;
-    bool quick; /* takes milliseconds: served between shapes even while sliders move */
-    int group;  /* cancelling one of a group cancels those that wait; 0: none */
+    bool quick;      /* takes milliseconds: served between shapes even while sliders move */
+    bool idle;       /* nobody waits for it: gives way to everything, and starts again afterwards */
+    bool unfinished; /* set by `run` of an idle task that gave way */
+    int group;       /* cancelling one of a group cancels those that wait; 0: none */
 } solver_task;
 void solver_add(solver *s, solver_task *task);
 /* A task that needs nothing but the page that asks. */

@@ -421,6 +421,34 @@ test('groups and pairs come from names; a take and a clip are told apart by thei
   client.close();
 });
 
+test('beside a take, the linear face holds its head as the solved one does', async () => {
+  const client = await shared.connect();
+  const points = (lift) => Array.from({ length: 49 }, (_, k) => [(k % 7) / 6 - 0.5, Math.floor(k / 7) / 6 - 0.5]).map(([x, y]) => [x, y, 0.5 - x * x - y * y + lift(x, y)]);
+  const faces = Array.from({ length: 36 }, (_, k) => 7 * Math.floor(k / 6) + (k % 6) + 1).map((a) => `f ${a} ${a + 1} ${a + 8} ${a + 7}`);
+  const obj = (lift) => Buffer.from([...points(lift).map((p) => `v ${p.join(' ')}`), ...faces].join('\n') + '\n');
+  client.files([{ name: 'neutral.obj', bytes: obj(() => 0) }, { name: 'jawOpen.obj', bytes: obj((x, y) => (y < -0.2 ? 0.1 : 0)) }]);
+  await client.next('rig', (r) => r.vertices === 49);
+  const marked = [0, 3, 6, 10, 15, 19, 21, 24, 27, 31, 38, 42, 45, 48], neutral = points(() => 0);
+  const at = (t) => marked.flatMap((v) => { // a head that turns and moves away
+    const [x, y, z] = neutral[v], c = Math.cos(0.5 * t), s = Math.sin(0.5 * t);
+    return [c * x + s * z + 0.4 * t, y, c * z - s * x];
+  });
+  const names = marked.map((v) => `M${v}`), times = Array.from({ length: 31 }, (_, k) => k / 30);
+  const take = [['time_s', ...names.flatMap((n) => ['x', 'y', 'z'].map((a) => `${n}.${a}`))].join(), ...times.map((t) => [t, ...at(t)].join())];
+  client.files([{ name: 'turn.csv', bytes: Buffer.from(take.join('\n') + '\n') }]);
+  await client.next('patch', (p) => p.label === 'Open turn.csv');
+  client.files([{ name: 'turn_map.csv', bytes: Buffer.from(marked.map((v, i) => `${names[i]},${v}`).join('\n') + '\n') }]);
+  const { revision } = await client.next('patch', (p) => p.label === 'Map turn_map.csv');
+  client.send({ type: 'seek', frame: 30 });
+  const frame = await client.next('frame', (f) => f.frame === 30 && f.revision >= revision);
+  const far = (a, b) => Math.max(...a.map((value, i) => Math.abs(value - b[i])));
+  check(far(frame.positions, neutral.flat()) > 0.3, 'the head moves');
+  check(far(frame.positions, frame.linear) < 0.02, `the linear one with it: ${far(frame.positions, frame.linear)}`);
+  for (let i = 0; i < 3; i++) client.send({ type: 'undo' });
+  await client.next('rig', (r) => r.vertices > 500);
+  client.close();
+});
+
 test('a mesh that is too large for an obstacle is refused before it is read', async () => {
   const client = await shared.connect();
   writeFileSync(join(shared.home, 'huge.obj'), '');
@@ -460,6 +488,25 @@ test('a client that never tells what it has shown gets the physical shape too', 
   });
   await eventually(() => isPhysical, () => 'only the linear blend');
   socket.close();
+  await server.stop();
+});
+
+test('previews of examples give way to a person, and come afterwards', async () => {
+  const server = await startServer();
+  const client = await server.connect();
+  await client.next('frame');
+  const examples = (await client.next('hello')).examples.slice(0, 3).map((e) => e.name);
+  for (const example of examples) client.send({ type: 'preview', example });
+  const came = () => client.messages.filter((m) => m.type === 'preview').length;
+  client.patch([{ op: 'add', path: '/weights', value: { jawOpen: 1 } }], 'jawOpen');
+  const { revision } = await client.next('patch');
+  await client.next('frame', (f) => f.revision >= revision && !f.building);
+  client.send({ type: 'interference' });
+  await client.next('interference');
+  check(came() < examples.length, 'the previews did not come first');
+  const missing = new Set(examples);
+  while (missing.size) missing.delete((await client.next('preview')).example);
+  client.close();
   await server.stop();
 });
 
