@@ -38,8 +38,8 @@ enum {
     NOTHING = 1 << 24 /* a word without a place */
 };
 
-/* Longer words first where one begins with another; words of one or two letters count only where
- * they stand alone or beside a longer one. */
+/* Longer words first where one begins with another. A run of letters counts only where it is made
+ * of words as a whole ("LOBR" is left, outer and brow). */
 static const struct {
     const char *word;
     int meaning;
@@ -53,6 +53,7 @@ static const struct {
     {"brow", BROW},
     {"brw", BROW},
     {"bro", BROW},
+    {"br", BROW},
     {"bm", BROW | MIDDLE},
     {"endocanthion", EYE | INNER},
     {"exocanthion", EYE | OUTER},
@@ -62,6 +63,9 @@ static const struct {
     {"eye", EYE},
     {"lids", EYE},
     {"lid", EYE},
+    {"palpebrale", EYE},
+    {"palpebra", EYE},
+    {"ey", EYE},
     {"nosebridge", NOSE | BRIDGE},
     {"nostril", NOSE | WING},
     {"nstrl", NOSE | WING},
@@ -82,6 +86,10 @@ static const struct {
     {"mou", MOUTH},
     {"lips", MOUTH},
     {"lip", MOUTH},
+    {"lp", MOUTH},
+    {"labiale", MOUTH},
+    {"labrale", MOUTH},
+    {"mt", MOUTH},
     {"cheilion", MOUTH | CORNER},
     {"corner", CORNER},
     {"crnr", CORNER},
@@ -89,6 +97,7 @@ static const struct {
     {"end", CORNER},
     {"cheek", CHEEK},
     {"chk", CHEEK},
+    {"ck", CHEEK},
     {"zygomatic", CHEEK | OUTER},
     {"zygion", CHEEK | OUTER},
     {"cheekbone", CHEEK | OUTER},
@@ -102,6 +111,7 @@ static const struct {
     {"menton", CHIN | DOWN},
     {"gonion", JAW},
     {"jaw", JAW},
+    {"mandible", JAW},
     {"temple", TEMPLE},
     {"tmpl", TEMPLE},
     {"tmp", TEMPLE},
@@ -111,10 +121,17 @@ static const struct {
     {"head", HEAD},
     {"hd", HEAD},
     {"upper", UP},
+    {"uppr", UP},
+    {"upr", UP},
+    {"superior", UP},
+    {"superius", UP},
     {"top", UP},
     {"up", UP},
     {"lower", DOWN},
     {"lwr", DOWN},
+    {"lowr", DOWN},
+    {"inferior", DOWN},
+    {"inferius", DOWN},
     {"low", DOWN},
     {"bottom", DOWN},
     {"bot", DOWN},
@@ -136,11 +153,16 @@ static const struct {
     {"center", MIDDLE},
     {"centre", MIDDLE},
     {"mid", MIDDLE},
+    {"ctr", MIDDLE},
+    {"cntr", MIDDLE},
+    {"cen", MIDDLE},
     {"left", LEFT},
     {"lft", LEFT},
+    {"lf", LEFT},
     {"lt", LEFT},
     {"right", RIGHT},
     {"rgt", RIGHT},
+    {"rght", RIGHT},
     {"rt", RIGHT},
     {"tip", TIP},
     {"base", BASE},
@@ -157,6 +179,8 @@ static const struct {
     {"c", MIDDLE},
     {"u", UP},
     {"d", DOWN},
+    {"i", INNER},
+    {"o", OUTER},
 };
 enum { WORDS = sizeof words / sizeof *words };
 
@@ -179,23 +203,29 @@ static const char *base_of(const char *name) {
     return colon && colon[1] ? colon + 1 : name;
 }
 
-/* Runs of letters, cut where a capital follows a small letter. */
+enum { RUN = 32 };
+
+/* The next run of letters of a name, cut where a capital follows a small letter, in small letters;
+ * *name goes past it. False: there is none. */
+static bool next_run(const char **name, char run[RUN]) {
+    size_t length = 0;
+    while (**name && !isalpha((unsigned char)**name)) ++*name;
+    if (!**name) return false;
+    do {
+        if (length + 1 < RUN) run[length++] = (char)tolower((unsigned char)**name);
+        ++*name;
+    } while (isalpha((unsigned char)**name) &&
+             !(isupper((unsigned char)**name) && islower((unsigned char)(*name)[-1])));
+    run[length] = '\0';
+    return true;
+}
+
 static int meaning_of_name(const char *name) {
+    char run[RUN];
     int all = 0;
     name = base_of(name);
-    while (*name) {
-        char run[32];
-        size_t length = 0;
-        if (!isalpha((unsigned char)*name)) {
-            name++;
-            continue;
-        }
-        do {
-            if (length + 1 < sizeof run) run[length++] = (char)tolower((unsigned char)*name);
-            name++;
-        } while (isalpha((unsigned char)*name) &&
-                 !(isupper((unsigned char)*name) && islower((unsigned char)name[-1])));
-        int meaning = meaning_of(run, length);
+    while (next_run(&name, run)) {
+        int meaning = meaning_of(run, strlen(run));
         if (meaning > 0) all |= meaning;
     }
     return all;
@@ -267,33 +297,69 @@ sn_marker_name sn_marker_name_parse(const char *name) {
     return name_of(meaning_of_name(name));
 }
 
-/* "LLIP" beside "ULIP" and without "RLIP" is the lower lip: the first or last letter of a name
- * means lower, not left, when the take has the same name with an upper and none with a right. */
-static bool means_lower(const sinew_markers *take, int marker) {
-    const char *name = take->names[marker];
+static bool has_name(const sinew_markers *take, const char *name) {
+    for (int i = 0; i < take->marker_count; i++)
+        if (!strcasecmp(take->names[i], name)) return true;
+    return false;
+}
+
+/* Whether the take has the same name with another letter there. */
+static bool has_other(const sinew_markers *take, char *name, size_t at, char letter) {
+    char kept = name[at];
+    name[at] = letter;
+    bool found = has_name(take, name);
+    name[at] = kept;
+    return found;
+}
+
+static bool stands_alone(const char *name, size_t start, size_t at, size_t length) {
+    return (at == start || !isalpha((unsigned char)name[at - 1])) &&
+           !isalpha((unsigned char)name[at + length]);
+}
+
+/* "LLIP" beside "ULIP" and without "RLIP" is the lower lip, and "LLLID" beside "LULID" the left
+ * lower one: an L means lower, not left, when the take has the same name with an upper and none
+ * with a right. So does "lo" without "ro". Such letters become a D. */
+static void tell_lower(const sinew_markers *take, char *name) {
     size_t length = strlen(name), start = (size_t)(base_of(name) - name);
-    for (int end = 0; end < 2 && length > start; end++) {
-        size_t at = end ? length - 1 : start;
-        bool upper = false, right = false;
-        if (tolower((unsigned char)name[at]) != 'l') continue;
+    char lower[160];
+    snprintf(lower, sizeof lower, "%s", name);
+    for (size_t at = start; at < length; at++) {
+        if (tolower((unsigned char)name[at]) != 'l' || has_other(take, name, at, 'r')) continue;
+        bool low = at + 1 < length && tolower((unsigned char)name[at + 1]) == 'o' &&
+                   stands_alone(name, start, at, 2);
+        if (low || has_other(take, name, at, 'u')) lower[at] = 'd';
+        if (low) lower[at + 1] = 'n';
+    }
+    snprintf(name, length + 1, "%s", lower);
+}
+
+/* A name with a word that is not known, unless most names have it, as that of the actor. */
+static bool is_partly_known(const sinew_markers *take, const char *name) {
+    char run[RUN], other[RUN];
+    for (name = base_of(name); next_run(&name, run);) {
+        int share = 0;
+        if (meaning_of(run, strlen(run)) >= 0) continue;
         for (int i = 0; i < take->marker_count; i++) {
-            const char *other = take->names[i];
-            if (strlen(other) != length || strncasecmp(other, name, at) != 0 ||
-                strcasecmp(other + at + 1, name + at + 1) != 0)
-                continue;
-            upper |= tolower((unsigned char)other[at]) == 'u';
-            right |= tolower((unsigned char)other[at]) == 'r';
+            const char *rest = base_of(take->names[i]);
+            bool has = false;
+            while (!has && next_run(&rest, other)) has = !strcmp(run, other);
+            share += has;
         }
-        if (upper && !right) return true;
+        if (2 * share <= take->marker_count) return true;
     }
     return false;
 }
 
 void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names) {
     for (int i = 0; i < take->marker_count; i++) {
-        int m = meaning_of_name(take->names[i]);
-        if ((m & LEFT) && means_lower(take, i)) m = (m & ~LEFT) | DOWN;
-        names[i] = name_of(m);
+        char name[160];
+        snprintf(name, sizeof name, "%s", take->names[i]);
+        if (strlen(take->names[i]) < sizeof name) tell_lower(take, name);
+        names[i] = name_of(meaning_of_name(name));
+        /* what is not known may be a side */
+        if (names[i].side == SINEW_SIDE_NONE && is_partly_known(take, name))
+            names[i].landmark = -1, names[i].margin = SN_MARGIN_NONE, names[i].along = NAN;
     }
 }
 

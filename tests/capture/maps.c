@@ -62,6 +62,13 @@ static void names_tell_landmarks_and_sides(void **state) {
         {"Subnasale", SINEW_LANDMARK_NOSE_BASE, SINEW_SIDE_NONE},
         {"glabella", SINEW_LANDMARK_BROW_CENTER, SINEW_SIDE_NONE},
         {"L_Cheilion", SINEW_LANDMARK_MOUTH_CORNER, SINEW_SIDE_LEFT},
+        {"lf_brow_in", SINEW_LANDMARK_BROW_INNER, SINEW_SIDE_LEFT},
+        {"lip_upr_ctr", SINEW_LANDMARK_LIP_UPPER, SINEW_SIDE_NONE},
+        {"rt_lip_lwr", SINEW_LANDMARK_LIP_LOWER_SIDE, SINEW_SIDE_RIGHT},
+        {"LOBR", SINEW_LANDMARK_BROW_OUTER, SINEW_SIDE_LEFT},
+        {"RIEY", SINEW_LANDMARK_EYE_INNER, SINEW_SIDE_RIGHT},
+        {"palpebrale_superius_l", SINEW_LANDMARK_LID_UPPER, SINEW_SIDE_LEFT},
+        {"labiale_inferius", SINEW_LANDMARK_LIP_LOWER, SINEW_SIDE_NONE},
         {"M017", -1, SINEW_SIDE_NONE},
         {"unlabeled 3", -1, SINEW_SIDE_NONE},
         {"", -1, SINEW_SIDE_NONE},
@@ -78,21 +85,56 @@ static void names_tell_landmarks_and_sides(void **state) {
     assert_false(sn_marker_name_parse("NoseHead").stable);
 }
 
-static void an_l_beside_a_u_is_lower_and_not_left(void **state) {
-    (void)state;
-    static const char *const names[] = {"ULIP", "LLIP", "A:LLID", "A:RLID", "A:ULID", "lip_u"};
+static sinew_markers *take_of_names(int count, const char *const *names) {
     sinew_error error;
     sinew_markers *take;
-    sn_marker_name parsed[6];
-    assert_ok(sinew_markers_create(6, 1, &take, &error));
-    for (int i = 0; i < 6; i++) assert_ok(sinew_markers_set_name(take, i, names[i], &error));
+    assert_ok(sinew_markers_create(count, 1, &take, &error));
+    for (int i = 0; i < count; i++) assert_ok(sinew_markers_set_name(take, i, names[i], &error));
+    return take;
+}
+
+static void an_l_beside_a_u_is_lower_and_not_left(void **state) {
+    (void)state;
+    static const char *const names[] = {"ULIP",   "LLIP",    "A:LLID", "A:RLID", "A:ULID",
+                                        "lip_u",  "LLLID",   "LULID",  "RLLID",  "RULID",
+                                        "lo_lip", "LO_BROW", "RO_BROW"};
+    enum { COUNT = sizeof names / sizeof *names };
+    sinew_error error;
+    sinew_markers *take = take_of_names(COUNT, names);
+    sn_marker_name parsed[COUNT];
     sn_marker_names_of(take, parsed);
     assert_int_equal(parsed[1].landmark, SINEW_LANDMARK_LIP_LOWER);
     assert_int_equal(parsed[1].side, SINEW_SIDE_NONE);
     assert_int_equal(parsed[2].side, SINEW_SIDE_LEFT); /* it has a right one */
+    for (int i = 6; i < 10; i++) {                     /* the second letter of four */
+        assert_int_equal(parsed[i].landmark,
+                         i % 2 ? SINEW_LANDMARK_LID_UPPER : SINEW_LANDMARK_LID_LOWER);
+        assert_int_equal(parsed[i].side, i < 8 ? SINEW_SIDE_LEFT : SINEW_SIDE_RIGHT);
+    }
+    assert_int_equal(parsed[10].landmark, SINEW_LANDMARK_LIP_LOWER);
+    assert_int_equal(parsed[10].side, SINEW_SIDE_NONE);
+    assert_int_equal(parsed[11].landmark, SINEW_LANDMARK_BROW_OUTER);
+    assert_int_equal(parsed[11].side, SINEW_SIDE_LEFT);
     assert_ok(sinew_markers_set_name(take, 0, "other", &error));
     sn_marker_names_of(take, parsed);
     assert_int_equal(parsed[1].side, SINEW_SIDE_LEFT);
+    sinew_markers_destroy(take);
+}
+
+/* An unknown word may be a side: "izq_brow" is not between the brows. Most names have the actor's,
+ * which says nothing. */
+static void a_word_that_is_not_known_may_be_a_side(void **state) {
+    (void)state;
+    static const char *const names[] = {"bob_izq_brow", "bob_der_brow", "bob_chin", "bob_nose",
+                                        "bob_izq_brow_left"};
+    sinew_markers *take = take_of_names(5, names);
+    sn_marker_name parsed[5];
+    sn_marker_names_of(take, parsed);
+    assert_int_equal(parsed[0].landmark, -1);
+    assert_int_equal(parsed[1].landmark, -1);
+    assert_int_equal(parsed[2].landmark, SINEW_LANDMARK_CHIN);
+    assert_int_equal(parsed[3].landmark, SINEW_LANDMARK_NOSE_TIP);
+    assert_int_equal(parsed[4].landmark, SINEW_LANDMARK_BROW_MIDDLE);
     sinew_markers_destroy(take);
 }
 
@@ -334,6 +376,33 @@ static void names_that_do_not_fit_positions_are_doubted_or_refused(void **state)
     sinew_markers_destroy(take);
 }
 
+/* "CH1", "CH2" and "CH3" are a row along the chin, and only their middle is its landmark. */
+static void markers_that_are_named_alike_are_judged_together(void **state) {
+    scene *s = *state;
+    sinew_error error;
+    sinew_markers *take = elsewhere(s->take, 3, 1000);
+    static const char *const row[][2] = {
+        {"jawCenterLeft", "CH3"}, {"chin", "CH2"}, {"jawCenterRight", "CH1"}};
+    for (int i = 0; i < 3; i++)
+        assert_ok(sinew_markers_set_name(take, marker_named(take, row[i][0]), row[i][1], &error));
+    sinew_capture *capture;
+    assert_ok(sinew_capture_create(s->rig, take, NULL, NULL, &capture, &error));
+    for (int i = 0; i < take->marker_count; i++)
+        if (sinew_capture_doubt(capture, i))
+            fail_msg("'%s' %s", sinew_capture_map(capture)->names[i],
+                     sinew_capture_doubt(capture, i));
+    sinew_capture_destroy(capture);
+    /* one of them alone is far from the point of its name */
+    assert_ok(sinew_markers_set_name(take, marker_named(take, "CH1"), "x", &error));
+    assert_ok(sinew_markers_set_name(take, marker_named(take, "CH2"), "y", &error));
+    assert_ok(sinew_capture_create(s->rig, take, NULL, NULL, &capture, &error));
+    const char *reason = sinew_capture_doubt(capture, marker_named(take, "CH3"));
+    assert_non_null(reason);
+    assert_non_null(strstr(reason, "the point of its name"));
+    sinew_capture_destroy(capture);
+    sinew_markers_destroy(take);
+}
+
 static void a_take_that_lies_on_the_face_is_tied_as_it_is(void **state) {
     scene *s = *state;
     sinew_error error;
@@ -426,7 +495,8 @@ static void wrong_maps_are_recognised(void **state) {
     sinew_marker_map_destroy(map);
 }
 
-static void numbered_markers_without_a_layout_are_refused_or_placed_by_shape(void **state) {
+/* By shape the face of the actor is found, to some millimeters, and no other one. */
+static void numbered_markers_without_a_layout_find_the_face_of_the_actor(void **state) {
     scene *s = *state;
     sinew_error error;
     sinew_markers *take = elsewhere(s->take, 2, 1000);
@@ -436,25 +506,24 @@ static void numbered_markers_without_a_layout_are_refused_or_placed_by_shape(voi
         assert_ok(sinew_markers_set_name(take, i, name, &error));
     }
     sinew_capture *capture;
-    sinew_status status = sinew_capture_create(s->rig, take, NULL, NULL, &capture, &error);
-    if (status == SINEW_OK) {
-        /* by shape it is right, or it would have been refused */
-        sinew_capture_info info = {.size = sizeof info};
-        sinew_capture_get_info(capture, &info);
-        assert_int_equal(info.map_source, SINEW_MAP_SOURCE_BY_SHAPE);
-        const sinew_marker_map *map = sinew_capture_map(capture);
-        double *points = malloc(sizeof(double) * 3 * (size_t)map->count), sum = 0;
-        sinew_marker_map_points(map, s->rig->neutral, s->rig->neutral->positions, points);
-        for (int i = 0; i < map->count; i++)
-            for (int a = 0; a < 3; a++)
-                sum += fabs(points[3 * i + a] -
-                            s->rig->neutral->positions[3 * s->map->vertices[i] + a]);
-        assert_below(1000 * sum / map->count, 15);
-        free(points);
-        sinew_capture_destroy(capture);
-    } else {
-        assert_int_equal(status, SINEW_BAD_INPUT);
+    assert_ok(sinew_capture_create(s->rig, take, NULL, NULL, &capture, &error));
+    sinew_capture_info info = {.size = sizeof info};
+    sinew_capture_get_info(capture, &info);
+    assert_int_equal(info.map_source, SINEW_MAP_SOURCE_BY_SHAPE);
+    const sinew_marker_map *map = sinew_capture_map(capture);
+    double *points = malloc(sizeof(double) * 3 * (size_t)map->count), sum = 0;
+    sinew_marker_map_points(map, s->rig->neutral, s->rig->neutral->positions, points);
+    for (int i = 0; i < map->count; i++) {
+        const double *p = points + 3 * i;
+        const double *q = s->rig->neutral->positions + 3 * s->map->vertices[i];
+        sum += sqrt(pow(p[0] - q[0], 2) + pow(p[1] - q[1], 2) + pow(p[2] - q[2], 2));
     }
+    assert_below(1000 * sum / map->count, 5);
+    free(points);
+    sinew_capture_destroy(capture);
+    assert_int_equal(sinew_capture_create(s->other, take, NULL, NULL, &capture, &error),
+                     SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "does not fit the face closely"));
     sinew_markers_destroy(take);
 }
 
@@ -489,14 +558,16 @@ int test_maps(void) {
         cmocka_unit_test(names_tell_landmarks_and_sides),
         cmocka_unit_test(named_takes_find_their_points_on_either_face),
         cmocka_unit_test(an_l_beside_a_u_is_lower_and_not_left),
+        cmocka_unit_test(a_word_that_is_not_known_may_be_a_side),
         cmocka_unit_test(layouts_are_known_by_their_numbers),
         cmocka_unit_test(markers_without_labels_and_other_subjects_are_left_out),
         cmocka_unit_test(a_marker_that_the_neutral_misses_is_placed_all_the_same),
         cmocka_unit_test(names_that_do_not_fit_positions_are_doubted_or_refused),
+        cmocka_unit_test(markers_that_are_named_alike_are_judged_together),
         cmocka_unit_test(a_take_that_lies_on_the_face_is_tied_as_it_is),
         cmocka_unit_test(markers_of_a_face_are_refused_by_a_rig_without_one),
         cmocka_unit_test(wrong_maps_are_recognised),
-        cmocka_unit_test(numbered_markers_without_a_layout_are_refused_or_placed_by_shape),
+        cmocka_unit_test(numbered_markers_without_a_layout_find_the_face_of_the_actor),
         cmocka_unit_test(finding_a_map_survives_running_out_of_memory),
     };
     return cmocka_run_group_tests_name("maps", tests, make, drop);
