@@ -241,9 +241,25 @@ sinew_status cli_add_rig(cli_call *call, json_t *document, bool sized) {
     return SINEW_OK;
 }
 
-sinew_status cli_read_scene(cli_call *call, const char *path, sinew_scene **scene) {
+/* A scene that is piped in, as /dev/stdin or /proc/self/fd/3, has no folder of its own. */
+static bool is_piped(const char *path) {
+    return !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6);
+}
+
+char *cli_scene_folder(const cli_call *call, const char *path) {
     const char *folder = cli_text(call, "--folder");
-    if (!folder) return sinew_scene_read(path, scene, &call->error);
+    if (folder) return cli_strdup(folder);
+    return cli_strndup(path, is_piped(path) ? 0 : (size_t)(cli_path_name(path) - path));
+}
+
+sinew_status cli_read_scene(cli_call *call, const char *path, sinew_scene **scene) {
+    if (!cli_given(call, "--folder") && !is_piped(path))
+        return sinew_scene_read(path, scene, &call->error);
+    char *folder = cli_scene_folder(call, path);
+    if (!folder) return cli_no_memory(&call->error);
     const sinew_source source = {.size = sizeof source, .name = path};
-    return sinew_scene_read_from(&source, folder, call->monitor, scene, &call->error);
+    sinew_status status =
+        sinew_scene_read_from(&source, folder, call->monitor, scene, &call->error);
+    sinew_free(folder);
+    return status;
 }

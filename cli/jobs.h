@@ -44,7 +44,11 @@ sinew_status cli_run_scene(cli_call *call, const sinew_scene *scene);
 void cli_say_job(cli_call *call, const sinew_job *job, const sinew_scene *scene,
                  sinew_status status);
 
-/* The scene in the file; its relative paths start at --folder, or at the folder of the file. */
+/* The folder that paths in the scene are relative to, newly allocated: --folder, or that of the
+ * file. For a scene that is piped in, as /dev/stdin, it is the working directory. NULL: no memory.
+ */
+char *cli_scene_folder(const cli_call *call, const char *path);
+/* The scene in the file. */
 sinew_status cli_read_scene(cli_call *call, const char *path, sinew_scene **scene);
 #define CLI_FOLDER_OPTION                                                                          \
     {                                                                                              \

@@ -90,6 +90,13 @@ static sinew_status read_value(cli_call *call, const cli_option *option, struct 
     return SINEW_OK;
 }
 
+/* Whether the value is a path, which cannot be empty: a variable of a script was not set. */
+static bool is_path(const cli_option *option) {
+    return option->kind == CLI_INPUT || option->kind == CLI_OUTPUT ||
+           (option->kind == CLI_TEXT &&
+            (!strcmp(option->value, "DIR") || !strcmp(option->value, "FOLDER")));
+}
+
 static bool given_before(const cli_call *call, const cli_option *option) {
     for (int i = 0; i < call->value_count; i++)
         if (call->values[i].option == option) return true;
@@ -128,6 +135,8 @@ sinew_status cli_parse(cli_call *call, int count, char **words) {
             else if (i + 1 < count)
                 value->text = words[++i];
             else
+                return cli_usage(call, "%s needs a value: %s", option->name, option->value);
+            if (!*value->text && is_path(option))
                 return cli_usage(call, "%s needs a value: %s", option->name, option->value);
             CLI_TRY(read_value(call, option, value));
         }

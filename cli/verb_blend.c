@@ -79,7 +79,7 @@ static const cli_option options[] = {
      "Weight of the weak pull to the rotation-aware blend; 0 turns it off.", 0, 1e9, false},
     CLI_GROUP("Solver"),
     {"--tolerance", CLI_NUMBER, "X", "Tolerance on the relative force residual (default 1e-6).",
-     1e-14, 1, false},
+     1e-14, 0.999, false},
     {"--independent", CLI_FLAG, NULL, "Solve every frame without using its neighbors.", 0, 0,
      false},
     {"--device", CLI_CHOICE, "cpu|auto|gpu",

@@ -42,10 +42,7 @@ static const cli_option options[] = {
  * Options on the command line come from the user and are trusted. */
 static sinew_status check_outside(cli_call *call, const sinew_scene *scene) {
     if (cli_given(call, "--allow-outside")) return SINEW_OK;
-    const char *path = call->arguments[0];
-    const char *given = cli_text(call, "--folder");
-    char *folder =
-        given ? cli_strdup(given) : cli_strndup(path, (size_t)(cli_path_name(path) - path));
+    char *folder = cli_scene_folder(call, call->arguments[0]);
     if (!folder) return cli_no_memory(&call->error);
     sinew_file_plan *plan = NULL;
     sinew_status status = sinew_file_plan_create(&plan, &call->error);

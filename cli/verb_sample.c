@@ -1,6 +1,7 @@
 /* sinew sample: a built-in rig as files. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report.h"
 #include "sinew/version.h"
@@ -101,13 +102,15 @@ static sinew_status write_poses(const folder *f) {
     return status;
 }
 
+#define MADE_BY "made by sinew"
+
 static sinew_status write_readme(const folder *f) {
     sinew_error *error = &f->call->error;
     cli_document document;
     CLI_TRY(cli_document_open(&document, error));
     FILE *out = document.stream;
     const sinew_rig *rig = f->rig;
-    fprintf(out, "%s: made by sinew %s, sinew sample %s\n\n", f->name, sinew_version(), f->name);
+    fprintf(out, "%s: " MADE_BY " %s, sinew sample %s\n\n", f->name, sinew_version(), f->name);
     fprintf(out,
             "neutral.obj, targets/, rig.json   the rig: %d vertices, %d faces, %d sliders, %d "
             "targets (meters, y up, front +z)\n",
@@ -141,6 +144,39 @@ static sinew_status write_rest(const folder *f, const sinew_sample_options *chos
     return write_readme(f);
 }
 
+/* The first line of its README says so. */
+static bool is_sample(const char *readme) {
+    char line[256] = "";
+    FILE *stream = fopen(readme, "r");
+    if (!stream) return false;
+    bool read = fgets(line, sizeof line, stream) != NULL;
+    fclose(stream);
+    return read && strstr(line, MADE_BY);
+}
+
+/* A folder that exists may be that of an earlier sample, or hold other things beside; files of
+ * another rig, which the user did not name, are not overwritten. */
+static sinew_status check_folder(cli_call *call, const char *out) {
+    static const char *const files[] = {"README.txt", "neutral.obj", "rig.json",
+                                        "clip.csv",   "lips.csv",    "markers.csv"};
+    char *readme = cli_path_join(out, "README.txt");
+    sinew_status status = readme ? SINEW_OK : cli_no_memory(&call->error);
+    bool known = readme && is_sample(readme);
+    for (size_t k = 0; status == SINEW_OK && !known && k < sizeof files / sizeof *files; k++) {
+        char *path = cli_path_join(out, files[k]);
+        if (!path)
+            status = cli_no_memory(&call->error);
+        else if (access(path, F_OK) == 0)
+            status = sinew_fail(&call->error, SINEW_IO,
+                                "%s: is not part of a sample and would be overwritten; choose "
+                                "another folder",
+                                path);
+        sinew_free(path);
+    }
+    sinew_free(readme);
+    return status;
+}
+
 static sinew_status run(cli_call *call) {
     if (call->argument_count == 0) return list(call);
     const char *name = call->arguments[0];
@@ -149,6 +185,7 @@ static sinew_status run(cli_call *call) {
     sinew_sample_options_init(&chosen);
     chosen.monitor = call->monitor;
     chosen.vertices = cli_integer(call, "--vertices", 0);
+    if (cli_is_folder(out)) CLI_TRY(check_folder(call, out));
     sinew_rig *rig;
     CLI_TRY(sinew_sample_rig(name, &chosen, &rig, &call->error));
     cli_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);

@@ -1,7 +1,9 @@
 #include "io/rig_folder.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -161,7 +163,9 @@ sinew_status sn_rig_folder_read(const char *path, sinew_rig **rig, sinew_error *
     sinew_mesh *mesh = NULL;
     sinew_status status = neutral && description && targets ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK && !sn_file_exists(neutral))
-        status = sn_fail(error, SINEW_BAD_INPUT, "%s: is a folder without neutral.obj", path);
+        status = errno == ENOENT
+                     ? sn_fail(error, SINEW_BAD_INPUT, "%s: is a folder without neutral.obj", path)
+                     : sn_fail(error, SINEW_IO, "%s: %s", neutral, strerror(errno));
     if (status == SINEW_OK) status = sinew_mesh_read(neutral, &mesh, error);
     if (status == SINEW_OK) status = sinew_rig_create(mesh, rig, error);
     if (status == SINEW_OK) {

@@ -105,6 +105,26 @@ static void every_truncation_and_damage_is_absent_and_rebuilt(void **state) {
     sinew_cache_close(cache);
 }
 
+/* Neither a pipe that nobody writes to nor a folder is waited for or read. */
+static void what_is_not_a_file_is_absent(void **state) {
+    (void)state;
+    sinew_cache *cache = fresh_store("pipe", 0);
+    keep(cache, "a", "1", "0123456789", 10);
+    char *path = only_file("pipe");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_false(holds(cache, "a", "1"));
+    keep(cache, "a", "1", "0123456789", 10); /* replaced, or given up: not written into */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_false(holds(cache, "a", "1"));
+    assert_int_equal(rmdir(path), 0);
+    keep(cache, "a", "1", "0123456789", 10);
+    assert_true(holds(cache, "a", "1"));
+    sn_free(path);
+    sinew_cache_close(cache);
+}
+
 static void least_recently_used_entries_make_room(void **state) {
     (void)state;
     char block[1000] = {0};
@@ -316,6 +336,7 @@ int test_store(void) {
         cmocka_unit_test(what_was_stored_is_found_again),
         cmocka_unit_test(another_version_is_absent),
         cmocka_unit_test(every_truncation_and_damage_is_absent_and_rebuilt),
+        cmocka_unit_test(what_is_not_a_file_is_absent),
         cmocka_unit_test(least_recently_used_entries_make_room),
         cmocka_unit_test(the_older_of_one_second_makes_room),
         cmocka_unit_test(an_entry_may_be_empty_but_not_without_bytes),
