@@ -32,12 +32,12 @@ static void place(double angle, double lift, int axis, double *positions) {
         }
 }
 
-static sinew_rig *make_rig(int axis) {
+static sinew_rig *make_lifted(int axis, double rest_lift, double pose_lift) {
     sinew_error error;
     static double rest[3 * N], pose[3 * N];
     static int triangles[6 * N];
     int count = 0;
-    place(-0.6, 0, axis, rest), place(-M_PI + 0.6, 0, axis, pose);
+    place(-0.6, rest_lift, axis, rest), place(-M_PI + 0.6, pose_lift, axis, pose);
     for (int i = 0; i + 1 < ALONG; i++)
         for (int j = 0; j < AROUND; j++) {
             int a = AROUND * i + j, b = AROUND * i + (j + 1) % AROUND;
@@ -51,6 +51,10 @@ static sinew_rig *make_rig(int axis) {
     assert_ok(sinew_rig_create(mesh, &rig, &error));
     assert_ok(sinew_rig_add_pose(rig, "swing", pose, &error));
     return rig;
+}
+
+static sinew_rig *make_rig(int axis) {
+    return make_lifted(axis, 0, 0);
 }
 
 static double lowest(const double *positions, int axis) {
@@ -134,6 +138,72 @@ static void what_no_foot_holds_is_lifted_as_a_whole(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* K of floor.h, dense: a triangle's edges weigh 2/3 area / length^2, and its corners are held by a
+ * third of its area over (10 diagonals)^2. */
+static double *dense_laplacian(const sinew_mesh *mesh, double diagonal) {
+    double *K = calloc((size_t)N * N, sizeof *K);
+    for (int t = 0; t < mesh->triangle_count; t++) {
+        const int *v = mesh->triangles + 3 * t;
+        sn_vec3 p[3];
+        for (int c = 0; c < 3; c++) p[c] = sn_at(mesh->positions, v[c]);
+        double area = sn_length(sn_cross(sn_sub(p[1], p[0]), sn_sub(p[2], p[0]))) / 2;
+        for (int c = 0; c < 3; c++) {
+            int a = v[c], b = v[(c + 1) % 3];
+            double length = sn_distance(p[c], p[(c + 1) % 3]);
+            double weight = 2 * area / (3 * length * length);
+            K[N * a + a] += weight, K[N * b + b] += weight;
+            K[N * a + b] -= weight, K[N * b + a] -= weight;
+            K[N * a + a] += area / 300 / (diagonal * diagonal);
+        }
+    }
+    return K;
+}
+
+/* The field solves the obstacle problem: where it presses it pushes up, elsewhere no force is left,
+ * and the floor is the lowest point of the neutral and the pose, whichever is lower. */
+static void the_lift_strains_the_surface_least(void **state) {
+    (void)state;
+    sinew_error error;
+    static const double lifts[][2] = {{0, 0}, {0, -0.1}, {-0.2, 0.1}};
+    for (int trial = 0; trial < 3; trial++) {
+        sinew_rig *rig = make_lifted(1, lifts[trial][0], lifts[trial][1]);
+        double height = fmin(lifts[trial][0], lifts[trial][1]);
+        int resting[AROUND];
+        for (int k = 0; k < AROUND; k++) resting[k] = k;
+        sn_floor *floor;
+        sn_floor_work *work;
+        assert_ok(sn_floor_create(rig, 1, AROUND, resting, NULL, &floor, &error));
+        assert_ok(sn_floor_work_create(floor, &work, &error));
+        static double before[3 * N], now[3 * N], d[N], force[N];
+        place(-1.2 - 0.1 * trial, height, 1, before);
+        memcpy(now, before, sizeof now);
+        double depth = sn_floor_lift(floor, work, now);
+        double diagonal = sinew_diagonal(N, rig->neutral->positions), strongest = 0;
+        assert_below(fabs(depth * diagonal - (height - lowest(before, 1))), 1e-12);
+        assert_true(depth > 0.05);
+        double *K = dense_laplacian(rig->neutral, diagonal);
+        for (int v = 0; v < N; v++) d[v] = now[3 * v + 1] - before[3 * v + 1];
+        for (int v = 0; v < N; v++) {
+            force[v] = 0;
+            for (int u = 0; u < N; u++) force[v] += K[N * v + u] * d[u];
+            strongest = fmax(strongest, force[v]);
+        }
+        int pressing = 0;
+        for (int v = AROUND; v < N; v++) {
+            assert_true(now[3 * v + 1] > height - 1e-8 * diagonal);
+            bool touches = now[3 * v + 1] < height + 1e-8 * diagonal;
+            if (touches) assert_true(force[v] > -1e-5 * strongest);
+            if (!touches) assert_below(fabs(force[v]), 1e-5 * strongest);
+            pressing += force[v] > 1e-3 * strongest;
+        }
+        assert_true(pressing > 0);
+        for (int v = 0; v < AROUND; v++) assert_true(d[v] == 0);
+        free(K);
+        sn_floor_work_destroy(work), sn_floor_destroy(floor);
+        sinew_rig_destroy(rig);
+    }
+}
+
 static sinew_status make_floor(void *user) {
     const int resting[] = {0, 1, 2};
     sn_floor *floor = NULL;
@@ -155,6 +225,7 @@ int test_floor(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_swinging_arm_stays_above_the_floor),
         cmocka_unit_test(what_no_foot_holds_is_lifted_as_a_whole),
+        cmocka_unit_test(the_lift_strains_the_surface_least),
         cmocka_unit_test(floors_report_that_memory_ran_out),
     };
     return cmocka_run_group_tests_name("floor", tests, NULL, NULL);

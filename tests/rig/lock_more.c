@@ -52,7 +52,7 @@ static void figures_are_those_of_the_rig_itself(void **state) {
     assert_ok(sinew_slider_space_create(rig, &space, &error));
     const int locked[] = {9, 11, 13, 41, 43};
     uint64_t seed = 8;
-    int better = 0;
+    int better = 0, others = 0;
     for (int trial = 0; trial < 20; trial++) {
         double w0[8], w1[8], w2[8], p0[450], p1[450], p2[450];
         for (int i = 0; i < 8; i++) w0[i] = w1[i] = 0.5 + 0.5 * test_random(&seed);
@@ -75,9 +75,20 @@ static void figures_are_those_of_the_rig_itself(void **state) {
         assert_close(info.given_motion, distance(p0, p2, 5, locked), 1e-12);
         assert_true(info.given_motion <= info.asked_motion * (1 + 1e-9));
         better += info.reduction > 1.1;
+        double wanted = 0, got = 0, lowest = INFINITY, highest = -INFINITY;
+        int changed = 0;
+        for (int i = 0; i < 8; i++) {
+            wanted += (w1[i] - w0[i]) * (w1[i] - w0[i]), got += (w1[i] - w0[i]) * (w2[i] - w0[i]);
+            lowest = fmin(lowest, w2[i]), highest = fmax(highest, w2[i]);
+            changed += w1[i] == w0[i] && fabs(w2[i] - w1[i]) > 0.05;
+        }
+        assert_close(info.share, got / wanted, 1e-12);
+        assert_true(info.lowest == lowest && info.highest == highest);
+        assert_int_equal(info.changed, changed);
+        others += changed;
         sinew_locks_destroy(locks);
     }
-    assert_true(better > 10);
+    assert_true(better > 10 && others > 0);
     sinew_slider_space_destroy(space);
     sinew_rig_destroy(rig);
 }
