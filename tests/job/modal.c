@@ -252,8 +252,42 @@ static void given_tets_and_new_inversions_are_reported(void **state) {
     free(frames);
 }
 
+/* Each mode from the first on, displaced by about a tenth of the diagonal. */
+static void shapes_of_all_modes_are_written(void **state) {
+    (void)state;
+    sinew_scene *scene;
+    sinew_job *job;
+    assert_ok(sinew_scene_parse(
+        "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\", \"vertices\": 1000}, \"model\": \"modal\", "
+        "\"keys\": [{\"time\": 0, \"pose\": \"neutral\"}, {\"time\": 1, \"pose\": \"bend120\"}], "
+        "\"time\": {\"fps\": 2}, \"parameters\": {\"modes\": 5}, \"outputs\": {\"shapes\": "
+        "\"shapes.pc2\"}}",
+        "s.json", test_folder(), &scene, &error));
+    assert_ok(sinew_job_create(scene, NULL, &job, &error));
+    assert_ok(sinew_job_run(job, 0, -1, NULL, &error));
+    const sinew_mesh *neutral = sinew_job_rig(job)->neutral;
+    double diagonal = sinew_diagonal(neutral->vertex_count, neutral->positions);
+    char path[4200];
+    snprintf(path, sizeof path, "%s/shapes.pc2", test_folder());
+    sinew_frames *frames;
+    assert_ok(sinew_frames_read(path, &frames, &error));
+    assert_int_equal(frames->frame_count, 5);
+    assert_int_equal(frames->vertex_count, neutral->vertex_count);
+    const float *x = frames->positions;
+    for (int k = 0; k < 5; k++) {
+        double most = 0;
+        for (int v = 0; v < neutral->vertex_count; v++, x += 3)
+            most = fmax(most, sn_distance(sn_at(neutral->positions, v), sn_v3(x[0], x[1], x[2])));
+        assert_close(most, 0.1 * diagonal, 0.04 * diagonal);
+    }
+    sinew_frames_destroy(frames);
+    sinew_scene_destroy(scene);
+    sinew_job_destroy(job);
+}
+
 int test_modal(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes_of_all_modes_are_written),
         cmocka_unit_test(pins_hold_move_and_turn),
         cmocka_unit_test(keys_have_velocities),
         cmocka_unit_test(velocities_turn_what_turns),

@@ -278,6 +278,7 @@ static void merging_names_what_is_wrong(void **state) {
     expect_refusal(parts, "is damaged");
     /* a checkpoint that is not there */
     part("force", "{}", "f.pc2", 5, 6, true, parts, SINEW_IO);
+    part("force", "{}", "f.pc2", 1, 2, true, parts, SINEW_IO);
 }
 
 /* A file as an attacker, or a library with a fault, would write it: what it says is wrong, and its
