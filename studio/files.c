@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clip_poses.h"
 #include "examples.h"
 #include "json.h"
 
@@ -165,20 +166,31 @@ static int neutral_rank(const char *name) {
     return 0;
 }
 
-/* The rig of several meshes: the neutral first, the poses by name. */
-static json_t *rig_files(const project *p, const dropped *files, int count) {
-    json_t *list = json_array();
-    int neutral = -1;
-    for (int i = 0; i < count; i++)
-        if (ends(files[i].name, meshes) &&
-            (neutral < 0 || neutral_rank(files[i].name) > neutral_rank(files[neutral].name)))
+/* The rig of several meshes: the neutral first, the poses by name. A character alone that is moved
+ * by bones brings the poses of its clips. */
+static sinew_status rig_files(const project *p, const dropped *files, int count, json_t *list,
+                              char label[128], sinew_error *error) {
+    int neutral = -1, meshes_there = 0;
+    for (int i = 0; i < count; i++) {
+        if (!ends(files[i].name, meshes)) continue;
+        meshes_there++;
+        if (neutral < 0 || neutral_rank(files[i].name) > neutral_rank(files[neutral].name))
             neutral = i;
-    if (neutral < 0) return list;
+    }
+    if (neutral < 0) return SINEW_OK;
+    set_label(label, "Open", files[neutral].name);
     json_array_append_new(list, named(p, files[neutral].name));
     for (int i = 0; i < count; i++)
         if (i != neutral && ends(files[i].name, meshes))
             json_array_append_new(list, named(p, files[i].name));
-    return list;
+    if (meshes_there > 1) return SINEW_OK;
+    clip_poses poses;
+    sinew_status status =
+        clip_poses_write(project_files_path(p), files[neutral].name, &poses, error);
+    if (poses.neutral && poses.count) json_array_set_new(list, 0, named(p, poses.neutral));
+    for (int i = 0; i < poses.count; i++) json_array_append_new(list, named(p, poses.names[i]));
+    clip_poses_free(&poses);
+    return status;
 }
 
 /* Reading, building and drawing an obstacle stay a matter of seconds. */
@@ -268,11 +280,10 @@ static sinew_status use_files(const project *p, const dropped *files, int count,
                               json_t **operations, char label[128], sinew_error *error) {
     static const char *const takes[] = {"c3d", "trc", NULL}, *const tables[] = {"csv", NULL},
                              *const scenes[] = {"json", NULL};
-    json_t *list = json_array(), *rig = rig_files(p, files, count), *document = project_document(p);
-    sinew_status status = SINEW_OK;
+    json_t *list = json_array(), *rig = json_array(), *document = project_document(p);
     set_label(label, "Open", files[0].name);
+    sinew_status status = rig_files(p, files, count, rig, label, error);
     if (json_array_size(rig)) {
-        set_label(label, "Open", json_string_value(json_array_get(rig, 0)));
         const char *model = json_string_value(json_object_get(document, "model"));
         bool follows =
             model && (!strcmp(model, "force") || !strcmp(model, "fit") || !strcmp(model, "modal"));
@@ -283,7 +294,7 @@ static sinew_status use_files(const project *p, const dropped *files, int count,
             examples_use_spring(scene);
         json_array_append_new(list, operation("replace", "", scene));
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && status == SINEW_OK; i++) {
         const char *name = files[i].name;
         if (ends(name, scenes)) {
             char path[4096];

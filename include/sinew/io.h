@@ -24,8 +24,8 @@ SINEW_API sinew_status sinew_mesh_read_shown(const char *path, sinew_mesh **mesh
 SINEW_API sinew_status sinew_mesh_write(const char *path, const sinew_mesh *mesh,
                                         sinew_error *error);
 /* The mesh of a file (GLB, FBX) as a clip shows it at `time` seconds, with skins and blend-shape
- * weights applied. clip NULL: the first clip that moves anything. SINEW_BAD_INPUT lists the clips
- * of the file. */
+ * weights applied. clip NULL: the first clip that moves anything; "": none, as the file stands.
+ * SINEW_BAD_INPUT lists the clips of the file. */
 SINEW_API sinew_status sinew_pose_read(const char *path, const char *clip, double time,
                                        sinew_mesh **mesh, sinew_error *error);
 

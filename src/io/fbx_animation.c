@@ -401,7 +401,7 @@ sinew_status sn_fbx_clip_read(sn_fbx_scene *s, const char *name, sn_fbx_clip *cl
         if (keep(clip, name)) return SINEW_OK;
         sn_fbx_clip_free(clip);
     }
-    if (!name) return SINEW_OK;
+    if (!name || !*name) return SINEW_OK;
     return sn_fbx_fail(t, "has no clip '%s'; its clips are:%s", name, used ? list : " none");
 }
 

@@ -141,7 +141,7 @@ static sinew_status find_clip(sn_gltf *g, const char *name, const json_t **clip)
             used += (size_t)snprintf(list + used, sizeof list - used, " '%s'", own);
     }
     if (near_count == 1) *clip = near;
-    if (!name || *clip) return SINEW_OK;
+    if (!name || *clip || !*name) return SINEW_OK;
     return sn_gltf_fail(g, "has no clip '%s'; its clips are:%s", name, used ? list : " none");
 }
 

@@ -268,7 +268,7 @@ export function download(name: string, data: Uint8Array | string | Blob) {
 
 /** As a person reads it: without the place in the document, and without the folder of dropped files. */
 const plainMessage = (text: string) =>
-  text.replace(/^the scene: (\/[^\s:]*: )?/, '').replace(/[^\s:'"]*\.studio\/files\/(\d+\/)?/g, '').replace(/^[a-z](?=[a-z]* )/, (c) => c.toUpperCase());
+  text.replace(/^the scene: (\/[^\s:]*: )?/, '').replace(/[^\s:'"]*\.studio\/files\/(\d+\/)?([^\/\s]*\.poses\/)?/g, '').replace(/^[a-z](?=[a-z]* )/, (c) => c.toUpperCase());
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 function onText(message: any) {

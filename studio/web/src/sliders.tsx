@@ -152,7 +152,7 @@ export function Sliders() {
           </Section>
         ))}
         {rig.value && groups.value.size === 0 && (
-          <p class="empty">{rig.value.sliders.length ? `No slider matches “${query.value}”.` : 'This file has no blend shapes, so there is no slider. Drop a neutral shape and its poses as OBJ files, or another rig.'}</p>
+          <p class="empty">{rig.value.sliders.length ? `No slider matches “${query.value}”.` : 'This file has no blend shapes and no clips, so there is no slider. Drop a neutral shape and its poses as OBJ files, or another rig.'}</p>
         )}
       </div>
     </aside>

@@ -386,6 +386,38 @@ test('the neutral of several files is found by its name', async () => {
   client.close();
 });
 
+test('a character that is moved by bones brings a pose for each of its clips', async () => {
+  const client = await shared.connect();
+  const half = Math.SQRT1_2, floats = (...values) => Buffer.from(new Float32Array(values).buffer);
+  const positions = [0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0];
+  const parts = [floats(...positions), Buffer.from(new Uint16Array([0, 1, 2, 0, 2, 3]).buffer), Buffer.alloc(16), floats(...[0, 1, 2, 3].flatMap(() => [1, 0, 0, 0])), floats(0, 1), floats(0, 0, 0, 0, 0, 2), floats(0, 0, 0, 0, 0, 0)];
+  const kinds = [[5126, 4, 'VEC3'], [5123, 6, 'SCALAR'], [5121, 4, 'VEC4'], [5126, 4, 'VEC4'], [5126, 2, 'SCALAR'], [5126, 2, 'VEC3'], [5126, 2, 'VEC3']];
+  let offset = 0;
+  const bufferViews = parts.map((part) => ({ buffer: 0, byteOffset: (offset += part.length) - part.length, byteLength: part.length }));
+  const move = (name, output) => ({ name, channels: [{ sampler: 0, target: { node: 2, path: 'translation' } }], samplers: [{ input: 4, output }] });
+  const gltf = {
+    asset: { version: '2.0' }, scene: 0, scenes: [{ nodes: [0] }],
+    nodes: [{ children: [1, 2], rotation: [half, 0, 0, half] }, { mesh: 0, skin: 0 }, {}], // stands up by a turn about x
+    meshes: [{ primitives: [{ attributes: { POSITION: 0, JOINTS_0: 2, WEIGHTS_0: 3 }, indices: 1 }] }], skins: [{ joints: [2] }],
+    animations: [move('Rig|Rise', 5), move('Rig|Still', 6)],
+    accessors: kinds.map(([componentType, count, type], bufferView) => ({ bufferView, componentType, count, type, ...(bufferView ? {} : { min: [0, 0, 0], max: [1, 1, 0] }) })),
+    bufferViews, buffers: [{ byteLength: offset, uri: `data:application/octet-stream;base64,${Buffer.concat(parts).toString('base64')}` }],
+  };
+  client.files([{ name: 'bones.gltf', bytes: Buffer.from(JSON.stringify(gltf)) }]);
+  const { ops } = await client.next('patch', (p) => p.label === 'Open bones.gltf');
+  check(ops[0].value.rig.files.map((f) => f.split('/files/')[1]).join() === 'bones.gltf.poses/bones.obj,bones.gltf.poses/Rise.obj', JSON.stringify(ops[0].value.rig));
+  const rig = await client.next('rig', (r) => r.sliders[0]?.name === 'Rise');
+  near(rig.neutral[3 * 2 + 2], 1, 1e-6, 'as the bones stand, not as the mesh lies in the file');
+  client.patch([{ op: 'add', path: '/weights', value: { Rise: 1 } }], 'full');
+  const { revision } = await client.next('patch', (p) => p.label === 'full');
+  const frame = await client.next('frame', (f) => f.revision >= revision && f.linear.length === 12);
+  near(frame.linear[1], -2, 1e-5, 'the farthest frame of the clip');
+  client.send({ type: 'undo' });
+  client.send({ type: 'undo' });
+  await client.next('rig', (r) => r.vertices > 500);
+  client.close();
+});
+
 test('groups and pairs come from names; a take and a clip are told apart by their columns', async () => {
   const client = await shared.connect();
   const grid = (lift) => {
