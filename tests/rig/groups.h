@@ -4,6 +4,7 @@ int test_accessors(void);
 int test_rig(void);
 int test_bake(void);
 int test_bake_fit(void);
+int test_bake_samples(void);
 int test_bake_sites(void);
 int test_names(void);
 int test_activations(void);

@@ -7,6 +7,7 @@ int main(void) {
     failed += test_rig();
     failed += test_bake();
     failed += test_bake_fit();
+    failed += test_bake_samples();
     failed += test_bake_sites();
     failed += test_names();
     failed += test_activations();
