@@ -157,6 +157,14 @@ void sn_carry_plan_destroy(sn_carry_plan *p) {
     sn_free(p);
 }
 
+int sn_carry_anchor(const sn_carry_plan *p, int i) {
+    return p->anchor[i];
+}
+
+bool sn_carry_is_shell(const sn_carry_plan *p, int i) {
+    return p->shell[i];
+}
+
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 sinew_status sn_carry_create(const sn_carry_plan *p, sn_carry **carry, sinew_error *error) {

@@ -24,6 +24,10 @@ sinew_status sn_carry_plan_create(const sn_skin *skin, const sinew_rig *rig,
 void sn_carry_plan_destroy(sn_carry_plan *plan);
 sinew_status sn_carry_create(const sn_carry_plan *plan, sn_carry **carry, sinew_error *error);
 void sn_carry_destroy(sn_carry *carry);
+/* The rider next to the skin by which rider i is attached, an index among the riders. */
+int sn_carry_anchor(const sn_carry_plan *plan, int i);
+/* Whether rider i lies over an eyeball. */
+bool sn_carry_is_shell(const sn_carry_plan *plan, int i);
 /* after[3n]: the riders follow; before: the shape without the layer. */
 sinew_status sn_carry_apply(sn_carry *carry, const double *before, double *after,
                             sinew_error *error);

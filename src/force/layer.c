@@ -266,6 +266,9 @@ sinew_status sn_layer_create(const sn_skin *whole, const sinew_rig *rig,
         status =
             sn_layer_restore_create(skin, mesh, anatomy, &made->riders,
                                     sn_layer_contact_surface(made->contact), &made->restore, error);
+    if (status == SINEW_OK && contact)
+        status = sn_give_way_plan_create(skin, mesh, anatomy, &made->riders, made->carry,
+                                         &made->give_way, error);
     sinew_anatomy_destroy(anatomy);
     sn_sparse_destroy(matrix);
     sn_cholesky_destroy(factor);
@@ -283,6 +286,7 @@ void sn_layer_destroy(sn_layer *layer) {
     sn_layer_contact_destroy(layer->contact);
     sn_carry_plan_destroy(layer->carry);
     sn_layer_restore_destroy(layer->restore);
+    sn_give_way_plan_destroy(layer->give_way);
     sn_riders_free(&layer->riders);
     sn_free(layer->spread), sn_free(layer->coupling);
     sn_free(layer);
@@ -313,6 +317,8 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
         if (status == SINEW_OK) status = sn_carry_create(layer->carry, &made->carry, error);
         if (status == SINEW_OK)
             status = sn_layer_restore_work_create(layer->restore, &made->restore, error);
+        if (status == SINEW_OK)
+            status = sn_give_way_work_create(layer->give_way, &made->give_way, error);
         if (status != SINEW_OK) {
             sn_layer_work_destroy(made);
             return status;
@@ -331,6 +337,7 @@ void sn_layer_work_destroy(sn_layer_work *work) {
     sn_layer_contact_work_destroy(work->contact);
     sn_carry_destroy(work->carry);
     sn_layer_restore_work_destroy(work->restore);
+    sn_give_way_work_destroy(work->give_way);
     sn_free(work);
 }
 
@@ -348,10 +355,10 @@ sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, double *a
     counts->pressing = pressed.pressing, counts->released = pressed.released;
     SN_TRY(sn_carry_apply(work->carry, work->before, after, error));
     counts->restored = sn_layer_restore_apply(work->restore, work->before, after);
-    if (sn_layer_restore_count_riders(work->restore, after) > 0) {
-        SN_TRY(sn_carry_give_way(work->carry, after, work->before, error));
-        counts->restored += sn_layer_restore_give_way(work->restore, work->before, after);
-    }
+    int gave_way;
+    SN_TRY(sn_give_way(work->give_way, work->carry, work->restore, work->before, after, &gave_way,
+                       error));
+    counts->restored += gave_way;
     return SINEW_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cache/pack.h"
 #include "force/carry.h"
+#include "force/give_way.h"
 #include "force/layer_contact.h"
 #include "force/layer_guard.h"
 #include "force/layer_restore.h"
@@ -13,13 +14,14 @@
 
 typedef struct sn_layer {
     int vertex_count, marker_count;
-    float *spread;             /* Psi, marker_count numbers per vertex */
-    double *coupling;          /* S Psi, marker_count squared */
-    sn_riders riders;          /* what follows the skin */
-    sn_layer_guard *guard;     /* NULL: none */
-    sn_layer_contact *contact; /* with a guard: what may not intersect */
-    sn_carry_plan *carry;      /* with a guard: how riders follow */
-    sn_layer_restore *restore; /* with a guard: what goes back */
+    float *spread;              /* Psi, marker_count numbers per vertex */
+    double *coupling;           /* S Psi, marker_count squared */
+    sn_riders riders;           /* what follows the skin */
+    sn_layer_guard *guard;      /* NULL: none */
+    sn_layer_contact *contact;  /* with a guard: what may not intersect */
+    sn_carry_plan *carry;       /* with a guard: how riders follow */
+    sn_layer_restore *restore;  /* with a guard: what goes back */
+    sn_give_way_plan *give_way; /* with a guard: how riders give way */
 } sn_layer;
 
 typedef struct sn_layer_work {
@@ -33,6 +35,7 @@ typedef struct sn_layer_work {
     sn_layer_contact_work *contact; /* with a guard */
     sn_carry *carry;                /* with a guard */
     sn_layer_restore_work *restore; /* with a guard */
+    sn_give_way_work *give_way;     /* with a guard */
 } sn_layer_work;
 
 /* mu D^4 sum a_v |Laplacian|^2 + sum (1e-6 + pull_v) a_v, with 1 on the diagonal of held vertices.

@@ -26,6 +26,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "force/carry.h"
+#include "force/give_way.h"
 #include "force/layer_contact.h"
 #include "force/layer_restore.h"
 #include "force/riders.h"
@@ -46,6 +47,7 @@ struct sinew_skin_contact {
     sn_layer_contact *contact;
     sn_carry_plan *carry;
     sn_layer_restore *restore;
+    sn_give_way_plan *give_way;
 };
 
 struct sinew_skin_contact_state {
@@ -53,6 +55,7 @@ struct sinew_skin_contact_state {
     sn_layer_contact_work *press;
     sn_carry *carry;
     sn_layer_restore_work *restore;
+    sn_give_way_work *give_way;
     double *x;                    /* 3 per vertex: pressed apart */
     double *path;                 /* 3 per vertex: from rest to the shape */
     sn_pack kept;                 /* contact before a step */
@@ -88,6 +91,9 @@ static sinew_status fill(sinew_skin_contact *c, const sinew_rig *rig, const sine
     if (status == SINEW_OK)
         status = sn_layer_restore_create(skin, rig->neutral, anatomy, &c->riders,
                                          sn_layer_contact_surface(c->contact), &c->restore, error);
+    if (status == SINEW_OK)
+        status = sn_give_way_plan_create(skin, rig->neutral, anatomy, &c->riders, c->carry,
+                                         &c->give_way, error);
     sn_skin_destroy(skin);
     return status;
 }
@@ -121,6 +127,7 @@ void sinew_skin_contact_destroy(sinew_skin_contact *c) {
     sn_layer_contact_destroy(c->contact);
     sn_carry_plan_destroy(c->carry);
     sn_layer_restore_destroy(c->restore);
+    sn_give_way_plan_destroy(c->give_way);
     sn_riders_free(&c->riders);
     sn_free(c->rest);
     sn_free(c);
@@ -148,6 +155,8 @@ sinew_status sinew_skin_contact_state_create(const sinew_skin_contact *contact,
     if (status == SINEW_OK) status = sn_carry_create(contact->carry, &s->carry, error);
     if (status == SINEW_OK)
         status = sn_layer_restore_work_create(contact->restore, &s->restore, error);
+    if (status == SINEW_OK)
+        status = sn_give_way_work_create(contact->give_way, &s->give_way, error);
     if (status != SINEW_OK) {
         sinew_skin_contact_state_destroy(s);
         return status;
@@ -161,6 +170,7 @@ void sinew_skin_contact_state_destroy(sinew_skin_contact_state *s) {
     sn_layer_contact_work_destroy(s->press);
     sn_carry_destroy(s->carry);
     sn_layer_restore_work_destroy(s->restore);
+    sn_give_way_work_destroy(s->give_way);
     sn_pack_free(&s->kept);
     sn_free(s->x), sn_free(s->path);
     sn_free(s);
@@ -236,10 +246,9 @@ static sinew_status press_apart(sinew_skin_contact_state *s, const double *shape
         sn_layer_restore_start(s->restore, shape);
         s->info.restored = sn_layer_restore_apply(s->restore, shape, s->x);
     }
-    if (sn_layer_restore_count_riders(s->restore, s->x) > 0) {
-        SN_TRY(sn_carry_give_way(s->carry, s->x, s->path, error));
-        s->info.restored += sn_layer_restore_give_way(s->restore, s->path, s->x);
-    }
+    int gave_way;
+    SN_TRY(sn_give_way(s->give_way, s->carry, s->restore, s->path, s->x, &gave_way, error));
+    s->info.restored += gave_way;
     if (memcmp(s->x, shape, bytes) == 0) return SINEW_OK;
     *worse = sn_layer_restore_count(s->restore, s->x) > sn_layer_restore_count(s->restore, shape);
     return SINEW_OK;

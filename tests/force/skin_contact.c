@@ -4,6 +4,8 @@
 #include "capture/card.h"
 #include "dome.h"
 #include "groups.h"
+#include "sinew/anatomy.h"
+#include "sinew/query.h"
 #include "sinew/samples.h"
 #include "sinew/skin_contact.h"
 #include "sinew/threads.h"
@@ -188,6 +190,143 @@ static void contact_follows_a_slider_smoothly(void **state) {
     release(&s);
 }
 
+/* The highest vertex of the forehead in the middle of the face below the height y. */
+static int below_on_forehead(const sinew_rig *face, double y) {
+    sinew_error error = {0};
+    sinew_anatomy *anatomy;
+    const double *x = face->neutral->positions;
+    int *found, count, best = -1;
+    assert_ok(sinew_anatomy_create(face, NULL, &anatomy, &error));
+    assert_ok(sinew_anatomy_region(anatomy, "forehead", &found, &count, &error));
+    for (int i = 0; i < count; i++) {
+        const double *p = x + 3 * found[i];
+        if (fabs(p[0]) < 1e-4 && p[1] < y && (best < 0 || p[1] > x[3 * best + 1])) best = found[i];
+    }
+    sinew_free(found);
+    sinew_anatomy_destroy(anatomy);
+    assert_true(best >= 0);
+    return best;
+}
+
+enum { HAIR_ROWS = 5, HAIR_COLUMNS = 7, HAIR = HAIR_ROWS * HAIR_COLUMNS };
+
+/* The face with a strip of hair that grows out of the forehead and hangs down before it. */
+static sinew_rig *face_with_hair(const sinew_rig *face) {
+    sinew_error error = {0};
+    const sinew_mesh *old = face->neutral;
+    int top = below_on_forehead(face, 1), end, n = old->vertex_count,
+        triangles = old->triangle_count;
+    double *x = malloc(3 * sizeof(double) * (size_t)(n + HAIR));
+    int *corners = malloc(sizeof(int) * (size_t)(3 * triangles + 6 * HAIR));
+    end = below_on_forehead(face, old->positions[3 * top + 1]);
+    memcpy(x, old->positions, 3 * sizeof(double) * (size_t)n);
+    memcpy(corners, old->triangles, 3 * sizeof(int) * (size_t)triangles);
+    for (int c = 0; c < HAIR_COLUMNS; c++)
+        for (int r = 0; r < HAIR_ROWS; r++) {
+            int a = n + HAIR_ROWS * c + r, b = a + HAIR_ROWS;
+            const int quad[6] = {a, a + 1, b, b, a + 1, b + 1};
+            for (int k = 0; k < 3; k++)
+                x[3 * a + k] = x[3 * top + k] + 0.15 * (r + 1) * (x[3 * end + k] - x[3 * top + k]);
+            x[3 * a] += 0.002 * (c - HAIR_COLUMNS / 2);
+            x[3 * a + 2] += r ? 0.0015 : -0.002;
+            if (c + 1 == HAIR_COLUMNS || r + 1 == HAIR_ROWS) continue;
+            memcpy(corners + 3 * triangles, quad, sizeof quad), triangles += 2;
+        }
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(n + HAIR, x, triangles, NULL, corners, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    for (int k = 0; k < face->target_count; k++) {
+        const sinew_target *t = &face->targets[k];
+        int *vertices = malloc(sizeof(int) * (size_t)(t->count + HAIR)), count = t->count;
+        double *deltas = malloc(3 * sizeof(double) * (size_t)(t->count + HAIR));
+        memcpy(vertices, t->vertices, sizeof(int) * (size_t)count);
+        memcpy(deltas, t->deltas, 3 * sizeof(double) * (size_t)count);
+        double moved[2][3] = {{0}};
+        for (int i = 0; i < t->count; i++)
+            if (t->vertices[i] == top || t->vertices[i] == end)
+                memcpy(moved[t->vertices[i] == end], t->deltas + 3 * i, 3 * sizeof(double));
+        for (int j = 0; j < HAIR; j++, count++) {
+            double share = 0.15 * (j % HAIR_ROWS + 1);
+            vertices[count] = n + j;
+            for (int a = 0; a < 3; a++)
+                deltas[3 * count + a] = (1 - share) * moved[0][a] + share * moved[1][a];
+        }
+        assert_ok(sinew_rig_add_target(rig, t->name, count, vertices, deltas, &error));
+        free(vertices), free(deltas);
+    }
+    free(x), free(corners);
+    return rig;
+}
+
+static double step_of(const double *a, const double *b, int v) {
+    return sqrt(pow(a[3 * v] - b[3 * v], 2) + pow(a[3 * v + 1] - b[3 * v + 1], 2) +
+                pow(a[3 * v + 2] - b[3 * v + 2], 2));
+}
+
+/* Pairs of a triangle of the face with one of the hair, except where that grows out. */
+static int hair_in_skin(const sinew_rig *rig, const double *x) {
+    sinew_error error = {0};
+    const sinew_mesh *mesh = rig->neutral;
+    int *pairs, count, found = 0, first = mesh->vertex_count - HAIR;
+    assert_ok(sinew_self_intersections(mesh->vertex_count, x, mesh->triangle_count, mesh->triangles,
+                                       NULL, &pairs, &count, &error));
+    for (int i = 0; i < count; i++) {
+        const int *a = mesh->triangles + 3 * (size_t)pairs[2 * i],
+                  *b = mesh->triangles + 3 * (size_t)pairs[2 * i + 1];
+        bool grows = false;
+        for (int c = 0; c < 3; c++) grows |= b[c] >= first && (b[c] - first) % HAIR_ROWS == 0;
+        found += a[0] < first && b[0] >= first && !grows;
+    }
+    sinew_free(pairs);
+    return found;
+}
+
+/* Hair that is combed into the forehead in fine steps lies down on it: it moves little faster than
+ * the comb, does not end in the skin, and keeps its length. */
+static void hair_gives_way_without_a_jump(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    setup s = make();
+    sinew_rig *face = s.rig;
+    enum { STEPS = 30 };
+    int first = face->neutral->vertex_count, crossed = 0;
+    s.rig = face_with_hair(face);
+    int n = s.rig->neutral->vertex_count;
+    sinew_skin_contact_state_destroy(s.state), sinew_skin_contact_destroy(s.contact);
+    assert_ok(sinew_skin_contact_create(s.rig, NULL, NULL, &s.contact, &error));
+    assert_ok(sinew_skin_contact_state_create(s.contact, &s.state, &error));
+    s.n = 3 * (size_t)n;
+    s.blend = realloc(s.blend, s.n * sizeof(double)), s.x = realloc(s.x, s.n * sizeof(double));
+    double *last[2] = {malloc(s.n * sizeof(double)), malloc(s.n * sizeof(double))};
+    double step = 0, given = 0, shortest = INFINITY;
+    assert_int_equal(hair_in_skin(s.rig, s.rig->neutral->positions), 0);
+    for (int f = 0; f <= STEPS; f++) {
+        memcpy(s.blend, s.rig->neutral->positions, s.n * sizeof(double));
+        for (int j = 0; j < HAIR; j++)
+            s.blend[3 * (first + j) + 2] -= 0.0025 / HAIR_ROWS * (j % HAIR_ROWS) * f / STEPS;
+        memcpy(s.x, s.blend, s.n * sizeof(double));
+        assert_ok(sinew_skin_contact_apply(s.state, s.x, NULL, &error));
+        crossed += hair_in_skin(s.rig, s.blend) > 0;
+        assert_int_equal(hair_in_skin(s.rig, s.x), 0);
+        for (int v = 0; f > 0 && v < n; v++) {
+            given = fmax(given, step_of(s.blend, last[1], v));
+            if (v >= first) step = fmax(step, step_of(s.x, last[0], v));
+        }
+        for (int c = 0; c < HAIR_COLUMNS; c++) {
+            shortest =
+                fmin(shortest, step_of(s.x, s.x + 3 * (HAIR_ROWS - 1), first + c * HAIR_ROWS));
+        }
+        memcpy(last[0], s.x, s.n * sizeof(double)), memcpy(last[1], s.blend, s.n * sizeof(double));
+    }
+    assert_below(step, 2 * given);
+    assert_true(shortest > 0.019); /* m, as combed */
+    assert_true(crossed > 5);
+    free(last[0]), free(last[1]);
+    sinew_rig_destroy(face);
+    release(&s);
+}
+
 /* A bowl that the blend drags along a sheet and through it: the sheet yields to the bowl where it
  * ends, and not to where the two met first. */
 static void a_dragged_bowl_presses_where_it_ends(void **state) {
@@ -320,6 +459,7 @@ int test_skin_contact(void) {
         cmocka_unit_test(shapes_without_contact_keep_their_bits),
         cmocka_unit_test(neither_order_nor_threads_change_a_bit),
         cmocka_unit_test(contact_follows_a_slider_smoothly),
+        cmocka_unit_test(hair_gives_way_without_a_jump),
         cmocka_unit_test(a_dragged_bowl_presses_where_it_ends),
         cmocka_unit_test(wild_shapes_come_back_as_they_are_or_better),
         cmocka_unit_test(a_shape_that_lies_on_itself_everywhere_has_no_contact),
