@@ -219,6 +219,11 @@ sinew_status cli_run_filled(cli_call *call,
     return cli_run_document(call, document, cli_text(call, "--scene-out"));
 }
 
+void cli_add_regions(cli_call *call, json_t *rig) {
+    if (cli_given(call, "--regions"))
+        json_object_set_new(rig, "regions", cli_path(call, cli_text(call, "--regions")));
+}
+
 sinew_status cli_add_rig(cli_call *call, json_t *document, bool sized) {
     const char *sample = cli_text(call, "--sample");
     if (sample && call->argument_count > 0)
@@ -237,6 +242,7 @@ sinew_status cli_add_rig(cli_call *call, json_t *document, bool sized) {
             json_array_append_new(files, cli_path(call, call->arguments[i]));
         json_object_set_new(rig, "files", files);
     }
+    cli_add_regions(call, rig);
     json_object_set_new(document, "rig", rig);
     return SINEW_OK;
 }

@@ -15,6 +15,9 @@ json_t *cli_read_form(cli_call *call, const char *option, int index, cli_form *f
 /* All values of the option, as a list. */
 sinew_status cli_read_forms(cli_call *call, const char *option, cli_form *form, json_t **list);
 
+/* "regions" of a scene's rig, if --regions is given. */
+void cli_add_regions(cli_call *call, json_t *rig);
+
 /* A path of the command line for the scene: as it is, or from the root when --scene-out puts the
  * scene into another folder. */
 json_t *cli_path(const cli_call *call, const char *path);
@@ -55,6 +58,13 @@ sinew_status cli_read_scene(cli_call *call, const char *path, sinew_scene **scen
         "--folder", CLI_TEXT, "DIR",                                                               \
             "Folder that paths in the scene are relative to (default: the folder of the scene).",  \
             0, 0, false                                                                            \
+    }
+
+/* Of a verb whose options select vertices. */
+#define CLI_REGIONS_OPTION                                                                         \
+    {                                                                                              \
+        "--regions", CLI_INPUT, "FILE",                                                            \
+            "Additional regions for selections, JSON {name: [vertices]}.", 0, 0, false             \
     }
 
 /* Options that a verb which builds a scene has in its table. */

@@ -22,7 +22,7 @@
          0,         0,        false},                                                              \
         {"--fps", CLI_NUMBER, "RATE", "Frames per second (default: the rate of the take).",        \
          1e-3,    1e5,        false},                                                              \
-        CLI_FRAMES_OPTION, CLI_GROUP("Take"),                                                      \
+        CLI_FRAMES_OPTION, CLI_REGIONS_OPTION, CLI_GROUP("Take"),                                  \
         {"--marker-unit",                                                                          \
          CLI_CHOICE,                                                                               \
          "m|dm|cm|mm|in|ft",                                                                       \

@@ -27,6 +27,7 @@ static const cli_option options[] = {
      false},
     CLI_SCENE_OPTION,
     CLI_GROUP("Contact and constraints (spring; --hold also works with rotation)"),
+    CLI_REGIONS_OPTION,
     {"--obstacle", CLI_TEXT, "SHAPE",
      "Add an obstacle: sphere:x,y,z,r | plane:x,y,z,nx,ny,nz | capsule:ax,ay,az,bx,by,bz,r | "
      "cylinder:ax,ay,az,bx,by,bz,r | box:x,y,z,hx,hy,hz | part:NAME | a mesh file.",

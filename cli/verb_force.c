@@ -14,7 +14,9 @@ static const cli_option options[] = {
      "Write the commands as slider curves, CSV; --curves plays them back.", 0, 0, false},
     CLI_SCENE_OPTION,
     CLI_GROUP("Contact"),
-    {"--contact", CLI_TEXT, "REGIONS", "Keep these regions (lips,lids), or all, from intersecting.",
+    {"--contact", CLI_TEXT, "REGIONS",
+     "Keep these regions (lips,lids), selections (piece:7,target:jawOpen>0.2), or all, from "
+     "intersecting.",
      0, 0, false},
     {"--contact-margin", CLI_NUMBER, "FRACTION",
      "How near to the regions a vertex must be at rest to take part, as a fraction of the "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frame.h"
+#include "jobs.h"
 #include "report.h"
 #include "sinew/anatomy.h"
 #include "sinew/loader.h"
@@ -32,7 +33,7 @@ static const cli_option options[] = {
      "Use a built-in rig instead of files; 'sinew sample' lists them.", 0, 0, false},
     {"--hidden", CLI_FLAG, NULL, "Also consider vertices that cannot be seen from outside.", 0, 0,
      false},
-    {"--regions", CLI_INPUT, "FILE", "Additional regions, JSON.", 0, 0, false},
+    CLI_REGIONS_OPTION,
     CLI_END,
 };
 

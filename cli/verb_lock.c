@@ -48,7 +48,7 @@ static const cli_option options[] = {
     CLI_GROUP("Rig"),
     {"--sample", CLI_TEXT, "NAME",
      "Use a built-in rig instead of files; 'sinew sample' lists them.", 0, 0, false},
-    {"--regions", CLI_INPUT, "FILE", "Additional regions, JSON.", 0, 0, false},
+    CLI_REGIONS_OPTION,
     CLI_SCENE_OPTION,
     CLI_END,
 };

@@ -6,6 +6,7 @@
 
 #include "balls.h"
 #include "hidden.h"
+#include "jobs.h"
 #include "report.h"
 #include "sinew/face_view.h"
 #include "sinew/files.h"
@@ -19,6 +20,7 @@ static const cli_option options[] = {
      false},
     {"--map", CLI_INPUT, "CSV", "Check this map against the take instead of computing one.", 0, 0,
      false},
+    CLI_REGIONS_OPTION,
     {"--neutral-frame", CLI_INTEGER, "K",
      "Sample of the take in which the face is at rest (default: detected).", 0, 2e9, false},
     {"--sample", CLI_TEXT, "NAME",
@@ -179,6 +181,8 @@ static sinew_status run(cli_call *call) {
     sinew_status status =
         built_in ? sinew_sample_rig(cli_text(call, "--sample"), NULL, &rig, &call->error)
                  : sinew_rig_read(call->argument_count - 1, call->arguments, &rig, &call->error);
+    if (status == SINEW_OK && cli_given(call, "--regions"))
+        status = sinew_regions_read(cli_text(call, "--regions"), rig, &call->error);
     if (status == SINEW_OK) status = sinew_markers_read(file, &take, &call->error);
     if (status == SINEW_OK && cli_given(call, "--map"))
         status = sinew_marker_map_read(cli_text(call, "--map"), rig->neutral, &map, &call->error);

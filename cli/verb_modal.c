@@ -50,6 +50,7 @@ static const cli_option options[] = {
     {"--kappa", CLI_TEXT, "LIST", "Stiffness of each mode, -1 to below 1.", 0, 0, false},
     {"--amplitude", CLI_TEXT, "LIST", "Amplitude of each mode.", 0, 0, false},
     CLI_GROUP("Constraints"),
+    CLI_REGIONS_OPTION,
     {"--pin", CLI_TEXT, "SELECT[@FILE]",
      "Pin vertices (v:1,5-9 | region:NAME | mask:FILE) to their positions in the first key, or to "
      "the frames of a point cache.",

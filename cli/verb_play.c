@@ -34,6 +34,7 @@ static const cli_option options[] = {
      "Keep lids, eyeballs, lips and teeth from passing through each other (default on). Turn it "
      "off where speed matters more.",
      0, 0, false},
+    CLI_REGIONS_OPTION,
     CLI_SCENE_OPTION,
     CLI_END,
 };
@@ -139,6 +140,8 @@ static sinew_status set_up(cli_call *call, const take *t, scenery *s) {
     double *azimuths;
     int count;
     CLI_TRY(sinew_rig_read(call->argument_count - 1, call->arguments, &s->rig, &call->error));
+    if (cli_given(call, "--regions"))
+        CLI_TRY(sinew_regions_read(cli_text(call, "--regions"), s->rig, &call->error));
     CLI_TRY(check_hidden(call, s->rig));
     CLI_TRY(cli_parse_numbers(call, text, "--views", &azimuths, &count));
     sinew_status status = find_face(call, t, count, azimuths, s);
@@ -157,7 +160,9 @@ static void fill(cli_call *call, const take *t, double fps, const char *frames, 
     json_t *files = json_array();
     for (int i = 0; i + 1 < call->argument_count; i++)
         json_array_append_new(files, cli_path(call, call->arguments[i]));
-    json_object_set_new(document, "rig", json_pack("{s:o}", "files", files));
+    json_t *rig = json_pack("{s:o}", "files", files);
+    cli_add_regions(call, rig);
+    json_object_set_new(document, "rig", rig);
     json_object_set_new(document, "model", json_string(t->markers ? "fit" : "linear"));
     json_object_set_new(document, t->markers ? "markers" : "curves",
                         json_pack("{s:o}", "file", cli_path(call, t->path)));
@@ -237,7 +242,7 @@ static sinew_status draw(cli_call *call, const scenery *shown, bool picture, con
     bool found = shown->about.found;
     char sphere[128];
     if (found) CLI_TRY(find_sphere(call, shown, frames, sphere, sizeof sphere));
-    int most = 2 * (cli_count(call, "--hide") + shown->about.covers) + 20;
+    int most = 2 * (cli_count(call, "--hide") + shown->about.covers) + 22;
     line l = {.words = CLI_NEW(const char *, most)};
     if (!l.words) return cli_no_memory(&call->error);
     add(&l, frames, NULL);
@@ -248,6 +253,7 @@ static sinew_status draw(cli_call *call, const scenery *shown, bool picture, con
         : picture                 ? "2400x560"
                                   : "1280x720");
     add(&l, "--no-ground", NULL);
+    if (cli_given(call, "--regions")) add(&l, "--regions", cli_text(call, "--regions"));
     add(&l, "--out", out);
     if (picture) add(&l, "--frame", "all");
     if (picture && !is_chosen(call))

@@ -7,6 +7,7 @@
 
 #include "frame.h"
 #include "hidden.h"
+#include "jobs.h"
 
 enum { MAX_SHAPES = 64, MAX_VIEWS = 8 };
 
@@ -56,6 +57,7 @@ static const cli_option options[] = {
      "lock'. Helper geometry (parts named helper-*, joint-* or UCX_*) is left out unless 'none' is "
      "given.",
      0, 0, true},
+    CLI_REGIONS_OPTION,
     {"--obstacle", CLI_INPUT, "FILE", "Show this mesh in gray with every shape.", 0, 0, true},
     CLI_GROUP("Layout"),
     {"--label", CLI_TEXT, "TEXT", "Label of the next shape, in order; '-' for none.", 0, 0, true},
@@ -149,8 +151,10 @@ static sinew_status tint_regions(cli_call *call, const sinew_rig *rig, shape *s)
     return complete ? SINEW_OK : cli_no_memory(&call->error);
 }
 
-static sinew_status hide(cli_call *call, const sinew_rig *rig) {
+static sinew_status hide(cli_call *call, sinew_rig *rig) {
     int count = cli_count(call, "--hide");
+    if (cli_given(call, "--regions"))
+        CLI_TRY(sinew_regions_read(cli_text(call, "--regions"), rig, &call->error));
     const char **selections = CLI_NEW(const char *, (size_t)count + 1);
     if (!selections) return cli_no_memory(&call->error);
     for (int i = 0; i < count; i++) selections[i] = cli_text_at(call, "--hide", i);

@@ -10,6 +10,8 @@ static const cli_option options[] = {
      "Corresponding vertices, one line source,target each; required if the topology differs.", 0, 0,
      false},
     {"--out", CLI_OUTPUT, "RIG", "Write the new rig: a .glb, or a folder.", 0, 0, false},
+    {"--regions", CLI_INPUT, "FILE", "Additional regions to transfer, JSON {name: [vertices]}.", 0,
+     0, false},
     {"--pull", CLI_NUMBER, "X", "Weight of the scaled displacement (default 1e-3).", 0, 1e6, false},
     CLI_END,
 };
@@ -67,6 +69,8 @@ static sinew_status run(cli_call *call) {
     cli_report_input(call->report, cli_text(call, "--to"));
     sinew_status status =
         sinew_rig_read(call->argument_count, call->arguments, &source, &call->error);
+    if (status == SINEW_OK && cli_given(call, "--regions"))
+        status = sinew_regions_read(cli_text(call, "--regions"), source, &call->error);
     if (status == SINEW_OK) status = sinew_mesh_read(cli_text(call, "--to"), &target, &call->error);
     if (status == SINEW_OK && cli_given(call, "--pairs")) {
         cli_report_input(call->report, cli_text(call, "--pairs"));

@@ -53,7 +53,7 @@ static const sinew_parameter parameters[] = {
            "Residual beyond which a marker loses influence."),
     FLAG(NOTHING, "layer_feeds", 0, "Start the next frame from the corrected shape."),
     TEXT(STRUCTURE, "contact",
-         "Regions whose skin must not intersect, separated by commas, or all."),
+         "Regions or selections whose skin must not intersect, separated by commas, or all."),
     NUMBER(STRUCTURE, "contact_gap", SINEW_FORCE_CONTACT_GAP, 1e-7, 0.01,
            "fraction of the diagonal", "Distance that contact maintains."),
     NUMBER(STRUCTURE, "contact_margin", SINEW_FORCE_CONTACT_MARGIN, 0, 10,
@@ -146,7 +146,7 @@ static void read_options(const sn_model_setup *setup, sinew_force_options *optio
     if (sn_scene_flag(scene, "published")) use_published(options);
 }
 
-/* Vertices of the regions named by "contact", or none for the whole surface. */
+/* Vertices of the regions and selections listed by "contact", or none for the whole surface. */
 static sinew_status read_contact(const sn_model_setup *setup, sinew_force_options *options,
                                  int **vertices, sinew_error *error) {
     const char *list = sn_scene_string(setup->scene, "contact");
@@ -158,11 +158,19 @@ static sinew_status read_contact(const sn_model_setup *setup, sinew_force_option
     size_t capacity = 0, count = 0, length;
     const char *name;
     while (sn_list_next(&list, &name, &length)) {
-        char text[200];
         int *found, more;
         sinew_error what;
-        snprintf(text, sizeof text, "region:%.*s", (int)length, name);
-        if (sinew_select(setup->rig, text, NULL, NULL, NULL, &found, &more, &what) != SINEW_OK)
+        bool selection = memchr(name, ':', length) != NULL;
+        if (!strncmp(name, "v:", 2)) { /* a list itself, and the last one */
+            length = strlen(name), list = name + length;
+        }
+        char *text = SN_NEW(char, length + 8);
+        if (!text) return sn_no_memory(error);
+        snprintf(text, length + 8, "%s%.*s", selection ? "" : "region:", (int)length, name);
+        sinew_status status = sinew_select(setup->rig, text, setup->scene->folder, setup->loader,
+                                           NULL, &found, &more, &what);
+        sn_free(text);
+        if (status != SINEW_OK)
             return sn_fail(error, what.status, "/parameters/contact: %s", what.message);
         bool room = SN_RESERVE(*vertices, capacity, count + (size_t)more);
         if (room) memcpy(*vertices + count, found, sizeof(int) * (size_t)more);

@@ -416,18 +416,34 @@ static void a_take_that_lies_on_the_face_is_tied_as_it_is(void **state) {
     sinew_capture_destroy(capture);
 }
 
-static sinew_status try_map(const scene *s, const sinew_marker_map *map, int *doubtful,
+typedef struct verdict {
+    int doubtful;
+    char reason[128][160]; /* per marker of the map */
+} verdict;
+
+static sinew_status try_map(const scene *s, const sinew_marker_map *map, verdict *v,
                             sinew_error *error) {
     sinew_capture_options options;
     sinew_capture_options_init(&options);
-    options.map = map;
+    options.map = map, options.anatomy = s->anatomy;
     sinew_capture *capture;
     sinew_status status = sinew_capture_create(s->rig, s->take, &options, NULL, &capture, error);
     sinew_capture_info info = {.size = sizeof info};
-    if (status == SINEW_OK) sinew_capture_get_info(capture, &info);
-    *doubtful = info.doubtful;
-    if (status == SINEW_OK) sinew_capture_destroy(capture);
+    memset(v, 0, sizeof *v);
+    if (status != SINEW_OK) return status;
+    sinew_capture_get_info(capture, &info);
+    v->doubtful = info.doubtful;
+    for (int i = 0; i < map->count; i++)
+        if (sinew_capture_doubt(capture, i))
+            snprintf(v->reason[i], sizeof v->reason[i], "%s", sinew_capture_doubt(capture, i));
+    sinew_capture_destroy(capture);
     return status;
+}
+
+static int index_in(const sinew_marker_map *map, const char *name) {
+    int i = 0;
+    while (strcmp(map->names[i], name)) i++;
+    return i;
 }
 
 /* A bar of the size of a face, around its markers: what is nearest says nothing. */
@@ -451,26 +467,89 @@ static void markers_of_a_face_are_refused_by_a_rig_without_one(void **state) {
 }
 
 static void swap_vertices(sinew_marker_map *map, const char *a, const char *b) {
-    int i = 0, j = 0;
-    while (strcmp(map->names[i], a)) i++;
-    while (strcmp(map->names[j], b)) j++;
-    int v = map->vertices[i];
+    int i = index_in(map, a), j = index_in(map, b), v = map->vertices[i];
     map->vertices[i] = map->vertices[j], map->vertices[j] = v;
+}
+
+/* The other side of a name with one. */
+static void mirror_name(const char *name, char other[64]) {
+    const char *left = strstr(name, "Left"), *right = strstr(name, "Right");
+    if (left)
+        snprintf(other, 64, "%.*sRight%s", (int)(left - name), name, left + 4);
+    else if (right)
+        snprintf(other, 64, "%.*sLeft%s", (int)(right - name), name, right + 5);
+    else
+        snprintf(other, 64, "%s", name);
+}
+
+/* Take and map agree, so that no marker is on a wrong side. */
+static void names_may_use_the_viewers_sides(void **state) {
+    scene *s = *state;
+    sinew_error error;
+    scene viewed = *s;
+    viewed.take = with_others(s->take, 0, true, NULL);
+    sinew_marker_map *map;
+    assert_ok(sinew_marker_map_copy(s->map, &map, &error));
+    for (int i = 0; i < map->count; i++) {
+        char other[64];
+        mirror_name(s->map->names[i], other);
+        assert_ok(sinew_marker_map_set_name(map, i, other, &error));
+        assert_ok(sinew_markers_set_name(viewed.take, marker_named(s->take, s->map->names[i]),
+                                         other, &error));
+    }
+    verdict *v = malloc(sizeof *v);
+    assert_ok(try_map(&viewed, map, v, &error));
+    for (int i = 0; i < map->count; i++)
+        if (*v->reason[i]) fail_msg("'%s' %s", map->names[i], v->reason[i]);
+    free(v);
+    sinew_marker_map_destroy(map);
+    sinew_markers_destroy(viewed.take);
+}
+
+/* Each by its own reason, which tells how to mend the map. */
+static void doubts_say_what_is_wrong_with_a_marker(void **state) {
+    scene *s = *state;
+    sinew_error error;
+    verdict *v = malloc(sizeof *v);
+    static const char *const exchanged[][2] = {{"lipCornerLeft", "lipCornerRight"},
+                                               {"cheekCenterLeft", "browOuterRight"},
+                                               {"chin", "noseTip"}};
+    for (int k = 0; k < 3; k++) {
+        sinew_marker_map *map;
+        char others[2][64];
+        assert_ok(sinew_marker_map_copy(s->map, &map, &error));
+        swap_vertices(map, exchanged[k][0], exchanged[k][1]);
+        assert_ok(try_map(s, map, v, &error));
+        assert_true(v->doubtful >= 2 && v->doubtful <= 6);
+        for (int i = 0; i < 2; i++) {
+            snprintf(others[i], sizeof others[i], "seems exchanged with '%s'", exchanged[k][1 - i]);
+            assert_string_equal(v->reason[index_in(map, exchanged[k][i])], others[i]);
+        }
+        sinew_marker_map_destroy(map);
+    }
+    /* on the other side, not exchanged: its partner is still where it was */
+    static const char *const strays[][3] = {{"noseWingLeft", "noseWingRight", "left"},
+                                            {"cheekLowRight", "cheekLowLeft", "right"}};
+    for (int k = 0; k < 2; k++) {
+        sinew_marker_map *map;
+        char reason[64];
+        assert_ok(sinew_marker_map_copy(s->map, &map, &error));
+        map->vertices[index_in(map, strays[k][0])] = map->vertices[index_in(map, strays[k][1])];
+        assert_ok(try_map(s, map, v, &error));
+        snprintf(reason, sizeof reason, "is named %s, but sits on the other side", strays[k][2]);
+        assert_string_equal(v->reason[index_in(map, strays[k][0])], reason);
+        sinew_marker_map_destroy(map);
+    }
+    free(v);
 }
 
 static void wrong_maps_are_recognised(void **state) {
     scene *s = *state;
     sinew_error error;
     sinew_marker_map *map;
-    int doubtful;
-    assert_ok(try_map(s, s->map, &doubtful, &error));
-    assert_int_equal(doubtful, 0);
-    /* two exchanged: named, but usable */
-    assert_ok(sinew_marker_map_copy(s->map, &map, &error));
-    swap_vertices(map, "lipCornerLeft", "lipCornerRight");
-    assert_ok(try_map(s, map, &doubtful, &error));
-    assert_true(doubtful >= 2 && doubtful <= 6);
-    sinew_marker_map_destroy(map);
+    verdict *v = malloc(sizeof *v);
+    assert_ok(try_map(s, s->map, v, &error));
+    assert_int_equal(v->doubtful, 0);
     /* left and right exchanged everywhere */
     assert_ok(sinew_marker_map_copy(s->map, &map, &error));
     for (int i = 0; i < map->count; i++) {
@@ -480,19 +559,20 @@ static void wrong_maps_are_recognised(void **state) {
         snprintf(other, sizeof other, "%.*sRight", (int)(left - map->names[i]), map->names[i]);
         swap_vertices(map, map->names[i], other);
     }
-    assert_int_equal(try_map(s, map, &doubtful, &error), SINEW_BAD_INPUT);
+    assert_int_equal(try_map(s, map, v, &error), SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, "mirrored"));
     sinew_marker_map_destroy(map);
     /* shuffled */
     assert_ok(sinew_marker_map_copy(s->map, &map, &error));
     uint64_t seed = 5;
     for (int i = map->count - 1; i > 0; i--) {
-        int j = (int)((test_random(&seed) + 1) / 2 * (i + 1)), v = map->vertices[i];
-        map->vertices[i] = map->vertices[j], map->vertices[j] = v;
+        int j = (int)((test_random(&seed) + 1) / 2 * (i + 1)), kept = map->vertices[i];
+        map->vertices[i] = map->vertices[j], map->vertices[j] = kept;
     }
-    assert_int_equal(try_map(s, map, &doubtful, &error), SINEW_BAD_INPUT);
+    assert_int_equal(try_map(s, map, v, &error), SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, "does not fit"));
     sinew_marker_map_destroy(map);
+    free(v);
 }
 
 /* By shape the face of the actor is found, to some millimeters, and no other one. */
@@ -566,6 +646,8 @@ int test_maps(void) {
         cmocka_unit_test(markers_that_are_named_alike_are_judged_together),
         cmocka_unit_test(a_take_that_lies_on_the_face_is_tied_as_it_is),
         cmocka_unit_test(markers_of_a_face_are_refused_by_a_rig_without_one),
+        cmocka_unit_test(names_may_use_the_viewers_sides),
+        cmocka_unit_test(doubts_say_what_is_wrong_with_a_marker),
         cmocka_unit_test(wrong_maps_are_recognised),
         cmocka_unit_test(numbered_markers_without_a_layout_find_the_face_of_the_actor),
         cmocka_unit_test(finding_a_map_survives_running_out_of_memory),

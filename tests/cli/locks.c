@@ -125,6 +125,46 @@ static void interference_lists_pairs_and_draws(void **state) {
     expect_refusal(2, "RIG", "sinew interference");
 }
 
+/* A region from a file, a target, a piece and a part: wherever vertices are selected. */
+static void selections_and_regions_are_known_to_every_verb(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0,
+                "sinew sample face --vertices 1000 --out face && printf 'v -1 0 0\\nv -1 .1 0\\nv "
+                "-1 0 .1\\ng tag\\nf -3 -2 -1\\n' >>face/neutral.obj");
+    write_text("r.json", "{\"patch\": [1, 2, 3, 4, 5, 6, 7, 8]}");
+    write_text("take.csv", "time_s,mouthPressLeft\n0,0\n0.1,1\n");
+    static const char *const selections[] = {"region:patch", "target:jawOpen>0.9", "piece:1",
+                                             "part:tag", "v:1,5-9"};
+    static const char *const verbs[] = {
+        "blend face --model spring --weights jawOpen=0.2 --pin '%s' --out a.pc2",
+        "blend face --model spring --weights jawOpen=0.2 --hold '%s' --out a.pc2",
+        "force face --curves take.csv --frames 0-0 --contact '%s' --out a.pc2",
+        "force face --curves take.csv --frames 0-0 --fixed '%s' --out a.pc2",
+        "force face --curves take.csv --frames 0-0 --jaw '%s' --out a.pc2",
+        "lock face --edit jawOpen=0.5 --lock 'c:%s'",
+        "render face --hide '%s' --size 32x32 --out a.png",
+        "play face take.csv --frames 0-0 --hide '%s' --size 64x32 --out a.png"};
+    for (size_t k = 0; k < sizeof verbs / sizeof *verbs; k++)
+        for (size_t i = 0; i < sizeof selections / sizeof *selections; i++) {
+            char line[256];
+            snprintf(line, sizeof line, verbs[k], selections[i]);
+            expect_code(0, "sinew %s --regions r.json", line);
+            if (i == 0) expect_refusal(3, "patch", "sinew %s", line);
+        }
+    expect_code(0, "sinew interference face --select region:patch --regions r.json");
+    expect_code(0, "sinew modal --sample bar --vertices 1000 --poses neutral,bend120 --times 0,0.1 "
+                   "--hold region:patch --regions r.json --frames 0-0 --out a.pc2");
+    /* several at once, and the region itself goes on with the rig */
+    expect_code(0, "sinew force face --curves take.csv --frames 0-0 --contact "
+                   "'lips,patch,target:jawOpen>0.9,v:1,5-9' --regions r.json --out a.pc2");
+    expect_code(0, "sinew transfer face --to face/neutral.obj --regions r.json --out made.glb && "
+                   "sinew render made.glb --hide region:patch --size 32x32 --out a.png");
+    expect_refusal(3, "r.json",
+                   "printf '{' >r.json; sinew render face --hide region:patch "
+                   "--regions r.json --out a.png");
+}
+
 int test_locks(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_edit_is_attenuated),
@@ -133,6 +173,7 @@ int test_locks(void) {
         cmocka_unit_test(locks_drive_every_model_of_sliders),
         cmocka_unit_test(wrong_lock_calls_are_refused),
         cmocka_unit_test(interference_lists_pairs_and_draws),
+        cmocka_unit_test(selections_and_regions_are_known_to_every_verb),
     };
     return cmocka_run_group_tests_name("locks", tests, NULL, NULL);
 }
