@@ -24,6 +24,7 @@ int main(void) {
     failed += test_refinements();
     failed += test_rotation_blend();
     failed += test_transfer();
+    failed += test_transfer_sheets();
     failed += test_fit();
     failed += test_fit_trust();
     failed += test_fit_parameters();
