@@ -9,6 +9,7 @@ int test_bake_sites(void);
 int test_names(void);
 int test_activations(void);
 int test_linear(void);
+int test_corrective(void);
 int test_curves(void);
 int test_lock(void);
 int test_lock_more(void);

@@ -12,6 +12,7 @@ int main(void) {
     failed += test_names();
     failed += test_activations();
     failed += test_linear();
+    failed += test_corrective();
     failed += test_curves();
     failed += test_lock();
     failed += test_lock_more();
