@@ -21,6 +21,18 @@ static double *first_frame(const char *text, int *count) {
     return positions;
 }
 
+/* The frame half a second after the first, newly allocated. */
+static double *middle_frame(const char *text, int *count) {
+    sinew_session *session = test_open(text);
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    sinew_solver *solver = sinew_session_solver(session);
+    *count = 3 * test_vertex_count(solver);
+    double *positions = calloc((size_t)*count, sizeof *positions);
+    test_frame(solver, 10, positions);
+    sinew_session_destroy(session);
+    return positions;
+}
+
 /* A capsule reaches a radius beyond its ends, and a cylinder stops at them. */
 static void capsules_are_round_and_cylinders_flat(void **state) {
     (void)state;
@@ -183,6 +195,45 @@ static void bounds_let_weights_go_as_far_as_they_say(void **state) {
     }
 }
 
+/* Live markers count, also the first one. */
+static void live_markers_move_the_fit(void **state) {
+    (void)state;
+    enum { MARKERS = 24 };
+    sinew_session *session = test_open(
+        "{\"sinew\": 1, \"rig\": {\"files\": [\"mouth.obj\", \"mouthSmileLeft.obj\"]}, \"time\": "
+        "{\"fps\": 30}, \"model\": \"fit\", \"parameters\": {\"method\": \"uls\", \"l2\": 1e-6}, "
+        "\"markers\": {\"file\": \"take.csv\", \"map\": \"map.csv\"}}");
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    const sinew_rig *rig = sinew_session_rig(session);
+    int n = rig->neutral->vertex_count, moving = 0;
+    size_t size = 3 * (size_t)n;
+    double *neutral = rig->neutral->positions, *shape = malloc(sizeof(double) * size);
+    double *smile = malloc(sizeof(double) * size), markers[3 * MARKERS];
+    sinew_rig_shape(rig, sinew_rig_find_target(rig, "mouthSmileLeft"), smile);
+    for (int m = 0; m < MARKERS; m++) {
+        size_t own = 3 * (size_t)((long)m * n / MARKERS);
+        double asked = fabs(smile[own] - neutral[own]) + fabs(smile[own + 1] - neutral[own + 1]);
+        for (int k = 0; k < MARKERS; k++) {
+            int at = 3 * (int)((long)k * n / MARKERS);
+            memcpy(markers + 3 * k, (k == m ? smile : neutral) + at, sizeof(double[3]));
+        }
+        sinew_input input;
+        sinew_input_init(&input);
+        input.markers = markers;
+        sinew_result result;
+        sinew_result_init(&result);
+        result.positions = shape;
+        assert_ok(sinew_session_solve(session, &input, &result, NULL, &error));
+        double far = 0;
+        for (size_t i = 0; i < size; i++) far = fmax(far, fabs(shape[i] - neutral[i]));
+        moving += asked > 1e-3 && far > 1e-6;
+        if (m == 0) assert_true(asked > 1e-3 && far > 1e-6);
+    }
+    assert_true(moving > MARKERS / 3);
+    free(shape), free(smile);
+    sinew_session_destroy(session);
+}
+
 /* RFC 6902: values are equal if they have the same type and the same contents. */
 static void tests_in_patches_compare_types_sizes_and_contents(void **state) {
     (void)state;
@@ -264,6 +315,23 @@ static void curves_of_the_published_fit_can_be_given_alone(void **state) {
         sinew_session *session = test_open(good[i]);
         assert_ok(sinew_session_prepare(session, NULL, &error));
         sinew_session_destroy(session);
+    }
+    /* Alone, the curve of the start counts; the others leave its weight at a half. */
+    static const char *const pairs[][2] = {
+        {FITTED(", \"fit\": \"published\", \"fit_velocity_curve\": [0, 0.9]"),
+         FITTED(", \"fit\": \"published\", \"fit_velocity_curve\": [0, 0.5]")},
+        {FITTED(", \"fit\": \"published\", \"fit_frequency_curve\": [0, 0.3], "
+                "\"fit_velocity_curve\": [0, 0.5]"),
+         FITTED(", \"fit\": \"published\", \"fit_frequency_curve\": [0, 0.3]")},
+    };
+    for (int i = 0; i < 2; i++) {
+        int count;
+        double *one = middle_frame(pairs[i][0], &count), *other = middle_frame(pairs[i][1], &count);
+        double apart = 0;
+        for (int k = 0; k < count; k++) apart = fmax(apart, fabs(one[k] - other[k]));
+        if (i == 0) assert_true(apart > 1e-5);
+        if (i == 1) assert_true(apart == 0);
+        free(one), free(other);
     }
     static const struct {
         const char *text, *words;
@@ -373,6 +441,7 @@ int test_details(void) {
         cmocka_unit_test(states_need_every_argument),
         cmocka_unit_test(parameters_without_effect_are_reported),
         cmocka_unit_test(bounds_let_weights_go_as_far_as_they_say),
+        cmocka_unit_test(live_markers_move_the_fit),
         cmocka_unit_test(tests_in_patches_compare_types_sizes_and_contents),
         cmocka_unit_test(every_parameter_is_found_by_its_name),
         cmocka_unit_test(curves_of_the_published_fit_can_be_given_alone),
