@@ -23,12 +23,23 @@ static const double STALE_SECONDS = 60;
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
     (void)info, (void)kind, (void)place;
-    return remove(path);
+    remove(path);
+    return 0; /* another thread may have removed it: on with the others */
 }
 
 /* One descriptor is enough: there may be no more. */
 static void remove_tree(const char *path) {
     nftw(path, remove_entry, 1, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The same of a folder that other threads still write to: under another name they do not find it,
+ * nor can it become an output half removed. */
+static void remove_in_use(const char *path) {
+    size_t room = strlen(path) + sizeof ".ended" ENDING;
+    char *ended = sn_alloc(room, 1);
+    if (ended) snprintf(ended, room, "%s.ended" ENDING, path);
+    remove_tree(ended && rename(path, ended) == 0 ? ended : path);
+    sn_free(ended);
 }
 
 /* Open folders, for an exit without unwinding. */
@@ -54,7 +65,7 @@ static void strike_out(sn_scratch *scratch) {
 
 void sn_scratch_remove_all(void) {
     pthread_mutex_lock(&lock);
-    for (const sn_scratch *s = open_ones; s; s = s->next) remove_tree(s->path);
+    for (const sn_scratch *s = open_ones; s; s = s->next) remove_in_use(s->path);
     pthread_mutex_unlock(&lock);
 }
 
@@ -146,8 +157,8 @@ sinew_status sn_scratch_rename(sn_scratch *scratch, const char *path, sinew_erro
 void sn_scratch_close(sn_scratch *scratch) {
     if (scratch->lock > 0) close(scratch->lock); /* first: removing needs a descriptor */
     if (scratch->path) {
+        remove_tree(scratch->path); /* first: whoever ends the process now continues with it */
         strike_out(scratch);
-        remove_tree(scratch->path);
     }
     sn_free(scratch->path);
     *scratch = (sn_scratch){0};

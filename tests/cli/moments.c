@@ -7,6 +7,7 @@
  *   INTERRUPT=SIGNAL:MS  the command sends itself the signal when it has worked for so many
  *                        milliseconds of processor time since it installed a handler for it
  *   JUMP=FILE            when FILE appears, the clock of the process jumps an hour ahead
+ *   SLOW=MS              each file takes so many milliseconds to remove
  *
  *   cc -shared -fPIC moments.c -o moments.so */
 #define _GNU_SOURCE
@@ -59,6 +60,16 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *befo
         sscanf(text, "%d:%ld", &asked, &milliseconds) == 2 && asked == number)
         interrupt_after(number, milliseconds);
     return result;
+}
+
+int remove(const char *path) {
+    int (*real)(const char *);
+    *(void **)&real = dlsym(RTLD_NEXT, "remove");
+    const char *text = getenv("SLOW");
+    long wait = text ? 1000000 * atol(text) : 0;
+    if (wait)
+        syscall(SYS_nanosleep, &(struct timespec){wait / 1000000000, wait % 1000000000}, NULL);
+    return real(path);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {

@@ -44,9 +44,23 @@ static void every_long_verb_stops_and_leaves_nothing(void **state) {
     unsetenv("SINEW_CACHE");
 }
 
+/* An end that takes longer than the patience of the thread that waits for it: both remove what is
+ * unfinished, and neither leaves the rest to the other. */
+static void a_slow_end_leaves_nothing_either(void **state) {
+    (void)state;
+    fresh_folder();
+    use_moments();
+    expect_code(0, "sinew sample bar --vertices 1000 --out bar --quiet");
+    expect_code(143, "INTERRUPT=15:60 SLOW=8 LD_PRELOAD=$MOMENTS sinew blend bar --steps 5000 "
+                     "--threads 2 --out o.obj >/dev/null 2>&1");
+    assert_int_equal(files_with("o."), 0);
+    assert_int_equal(files_with(".sinew"), 0);
+}
+
 int test_signals(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_long_verb_stops_and_leaves_nothing),
+        cmocka_unit_test(a_slow_end_leaves_nothing_either),
     };
     return cmocka_run_group_tests_name("signals", tests, NULL, NULL);
 }
