@@ -248,13 +248,17 @@ static void polar_splits_rotation_from_stretch(void **state) {
 
 static void rank_one_polar_turns_no_further_than_needed(void **state) {
     (void)state;
-    sn_vec3 from = sn_normalize(sn_v3(1, 2, 3)), to = sn_normalize(sn_v3(1, 2, 3.5));
-    sn_mat3 a = {{{to.x * from.x, to.x * from.y, to.x * from.z},
-                  {to.y * from.x, to.y * from.y, to.y * from.z},
-                  {to.z * from.x, to.z * from.y, to.z * from.z}}};
-    sn_mat3 r, y;
-    sn_polar3(a, &r, &y);
-    assert_close(sn_length(sn_rotation_log(r)), acos(sn_dot(from, to)), 1e-7);
+    for (int trial = 0; trial < 50; trial++) {
+        sn_vec3 from = sn_normalize(random_vector(1)), to = sn_normalize(random_vector(1));
+        if (trial == 0) from = sn_normalize(sn_v3(1, 2, 3)), to = sn_normalize(sn_v3(1, 2, 3.5));
+        sn_mat3 a = {{{to.x * from.x, to.x * from.y, to.x * from.z},
+                      {to.y * from.x, to.y * from.y, to.y * from.z},
+                      {to.z * from.x, to.z * from.y, to.z * from.z}}};
+        sn_mat3 r, y;
+        sn_polar3(a, &r, &y);
+        assert_close(sn_length(sn_rotation_log(r)), acos(sn_dot(from, to)), 1e-6);
+        assert_below(sn_distance(sn_mat3_apply(r, from), to), 1e-12);
+    }
 }
 
 static void inverse_times_matrix_is_the_identity(void **state) {

@@ -73,8 +73,35 @@ static void a_gap_in_a_marker_stays_a_gap(void **state) {
     sinew_markers_destroy(markers);
 }
 
+static void markers_change_their_unit_and_axis(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_markers *take;
+    assert_ok(sinew_markers_create(2, 3, &take, &error));
+    for (int i = 0; i < 18; i++) take->positions[i] = i + 1;
+    assert_int_equal(sinew_markers_convert(take, "m", 0, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "does not specify its unit"));
+    strcpy(take->unit, "mm"), take->up = 'z';
+    assert_int_equal(sinew_markers_convert(take, "furlong", 0, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "'furlong' is not a unit of length"));
+    assert_int_equal(sinew_markers_convert(take, NULL, 'w', &error), SINEW_BAD_INPUT);
+    assert_ok(sinew_markers_convert(take, "cm", 0, &error));
+    assert_string_equal(take->unit, "cm");
+    assert_int_equal(take->up, 'z');
+    for (int i = 0; i < 18; i++) assert_close(take->positions[i], (i + 1) / 10.0, 1e-15);
+    assert_ok(sinew_markers_convert(take, "m", 'y', &error)); /* (x, y, z) becomes (x, z, -y) */
+    assert_int_equal(take->up, 'y');
+    for (int i = 0; i < 6; i++) {
+        assert_close(take->positions[3 * i], (3 * i + 1) / 1000.0, 1e-15);
+        assert_close(take->positions[3 * i + 1], (3 * i + 3) / 1000.0, 1e-15);
+        assert_close(take->positions[3 * i + 2], -(3 * i + 2) / 1000.0, 1e-15);
+    }
+    sinew_markers_destroy(take);
+}
+
 int test_curves(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(markers_change_their_unit_and_axis),
         cmocka_unit_test(curves_are_linear_between_keys_and_constant_outside),
         cmocka_unit_test(curves_without_keys_are_zero),
         cmocka_unit_test(broken_curves_are_named),

@@ -3,6 +3,9 @@
 
 #include "base/rotation.h"
 #include "groups.h"
+#include "rig/rigid.h"
+#include "rig/rotation_store.h"
+#include "rigs.h"
 #include "sinew/memory.h"
 #include "sinew/rotation.h"
 #include "sinew/samples.h"
@@ -199,8 +202,61 @@ static void each_foot_has_its_own_lowest_point(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Between two motions, what is at the center goes straight, and the rotation takes the shortest arc
+ * at an even pace. */
+static void motions_between_two_carry_their_center_straight(void **state) {
+    (void)state;
+    sinew_rigid a, b;
+    sn_mat3 from = sn_rotation_exp(sn_v3(0.1, 0.2, -0.3)), to = sn_rotation_exp(sn_v3(0, 1.2, 0.4));
+    memcpy(a.rotation, &from, sizeof from), memcpy(b.rotation, &to, sizeof to);
+    sn_put(a.translation, 0, sn_v3(1, 2, 3)), sn_put(b.translation, 0, sn_v3(-1, 0.5, 2));
+    sn_vec3 center = sn_v3(0.3, -0.7, 0.9);
+    sn_vec3 p = sn_add(sn_mat3_apply(from, center), sn_v3(1, 2, 3));
+    sn_vec3 q = sn_add(sn_mat3_apply(to, center), sn_v3(-1, 0.5, 2));
+    double whole = sn_length(sn_rotation_log(sn_mat3_multiply(to, sn_mat3_transpose(from))));
+    for (int k = 0; k <= 4; k++) {
+        sinew_rigid now = sn_rigid_between(&a, &b, k / 4.0, center);
+        sn_mat3 turn;
+        memcpy(&turn, now.rotation, sizeof turn);
+        sn_vec3 here = sn_add(sn_mat3_apply(turn, center), sn_at(now.translation, 0));
+        assert_below(sn_distance(here, sn_lerp(p, q, k / 4.0)), 1e-12);
+        double turned = sn_length(sn_rotation_log(sn_mat3_multiply(turn, sn_mat3_transpose(from))));
+        assert_close(turned, whole * k / 4, 1e-9);
+    }
+}
+
+/* Every number of a rig decides its key, to the last byte. */
+static void the_key_of_a_rig_holds_all_of_its_numbers(void **state) {
+    (void)state;
+    sinew_rig *rig = random_rig(40, 3, 0.8, 5);
+    const int pair[] = {0, 2};
+    const double delta[3] = {1, 2, 3};
+    sinew_error error;
+    assert_ok(sinew_rig_add_combination(rig, "both", SINEW_COMBINE_MULTIPLY, 2, pair, 1, pair,
+                                        delta, &error));
+    sinew_cache_key keys[8];
+    for (int k = 0; k < 8; k++) {
+        sinew_target *last = &rig->targets[k % 2 ? 3 : 2];
+        if (k == 1) last->drivers[1] = 1;
+        if (k == 2) last->deltas[3 * last->count - 1] += 1e-9;
+        if (k == 3) last->deltas[2] = 4;
+        if (k == 4) last->vertices[last->count - 1]--;
+        if (k == 5) last->combine = SINEW_COMBINE_SMOOTH_LOWEST;
+        if (k == 6) rig->sliders[2].rest = 0.25;
+        if (k == 7) last->vertices[0] = 7;
+        sinew_hash hash;
+        sinew_hash_start(&hash);
+        sn_rig_hash(&hash, rig);
+        keys[k] = sinew_hash_key(&hash);
+        for (int j = 0; j < k; j++) assert_memory_not_equal(&keys[j], &keys[k], sizeof keys[k]);
+    }
+    sinew_rig_destroy(rig);
+}
+
 int test_holds(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(motions_between_two_carry_their_center_straight),
+        cmocka_unit_test(the_key_of_a_rig_holds_all_of_its_numbers),
         cmocka_unit_test(held_vertices_follow_their_linear_path_and_poses_are_met),
         cmocka_unit_test(vertices_on_the_floor_are_found),
         cmocka_unit_test(each_foot_has_its_own_lowest_point),
