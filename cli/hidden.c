@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
+#include "sinew/mesh.h"
 #include "sinew/selection.h"
 
 sinew_status cli_remove_faces(cli_call *call, sinew_mesh *mesh, const bool *removed,
@@ -29,29 +29,8 @@ sinew_status cli_remove_faces(cli_call *call, sinew_mesh *mesh, const bool *remo
 
 /* ---- helper geometry ------------------------------------------------------------------------- */
 
-static bool has_word(const char *name, const char *word) {
-    size_t length = strlen(word);
-    for (; strlen(name) >= length; name++)
-        if (!strncasecmp(name, word, length)) return true;
-    return false;
-}
-
-/* Parts that serve construction, as MakeHuman (joints, proxies of clothes and hair) and Unreal
- * (collision hulls) name them. MakeHuman also calls eyes, teeth, tongue and lashes helpers. */
-static bool is_helper(const char *part) {
-    static const char *const beginnings[] = {"helper-", "helper_", "joint-", "ucx_",
-                                             "ubx_",    "usp_",    "ucp_"};
-    static const char *const shown[] = {"eye", "teeth", "tongue"};
-    bool helper = false;
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
-        helper = helper || !strncasecmp(part, beginnings[i], strlen(beginnings[i]));
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        if (!strncasecmp(part, "helper", 6) && has_word(part, shown[i])) return false;
-    return helper;
-}
-
 bool cli_is_helper(const char *selection) {
-    return !strncmp(selection, "part:", 5) && is_helper(selection + 5);
+    return !strncmp(selection, "part:", 5) && sinew_part_is_helper(selection + 5);
 }
 
 /* Marks the faces of helper parts, unless nothing else would be left; lists the parts under
@@ -60,13 +39,14 @@ static void mark_helpers(cli_call *call, const sinew_mesh *mesh, bool *removed) 
     int helpers = 0;
     json_t *names = json_array();
     for (int f = 0; mesh->face_part && f < mesh->face_count; f++)
-        helpers += mesh->face_part[f] >= 0 && is_helper(mesh->part_names[mesh->face_part[f]]);
+        helpers +=
+            mesh->face_part[f] >= 0 && sinew_part_is_helper(mesh->part_names[mesh->face_part[f]]);
     bool some = helpers > 0 && helpers < mesh->face_count;
     for (int p = 0; some && p < mesh->part_count; p++)
-        if (is_helper(mesh->part_names[p]))
+        if (sinew_part_is_helper(mesh->part_names[p]))
             json_array_append_new(names, json_string(mesh->part_names[p]));
     for (int f = 0; some && f < mesh->face_count; f++)
-        if (mesh->face_part[f] >= 0 && is_helper(mesh->part_names[mesh->face_part[f]]))
+        if (mesh->face_part[f] >= 0 && sinew_part_is_helper(mesh->part_names[mesh->face_part[f]]))
             removed[f] = true;
     if (some) json_object_set(call->report, "helpers", names);
     json_decref(names);

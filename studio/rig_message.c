@@ -3,14 +3,32 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 json_t *number_or_null(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* Marks the triangles of parts that are not for show, unless nothing else would be left. */
+static size_t count_shown(const sinew_mesh *mesh, bool *hidden) {
+    size_t count = (size_t)mesh->triangle_count, shown = 0;
+    for (size_t i = 0; i < count; i++) {
+        int face = mesh->triangle_face ? mesh->triangle_face[i] : (int)i;
+        int part = mesh->face_part ? mesh->face_part[face] : -1;
+        hidden[i] = part >= 0 && sinew_part_is_helper(mesh->part_names[part]);
+        shown += !hidden[i];
+    }
+    if (shown) return shown;
+    memset(hidden, 0, count);
+    return count;
+}
+
 net_message *rig_message(const sinew_rig *rig, const char *type, const char *example) {
     const sinew_mesh *mesh = rig->neutral;
-    size_t n = (size_t)mesh->vertex_count, m = (size_t)mesh->triangle_count, inside = 0;
+    size_t n = (size_t)mesh->vertex_count, all = (size_t)mesh->triangle_count, inside = 0;
+    bool *hidden = malloc(all + 1);
+    if (!hidden) return NULL;
+    size_t m = count_shown(mesh, hidden);
     json_t *sliders = json_array(), *regions = json_array(), *parts = json_array();
     /* Files without groups and pairs have names that tell them. */
     sinew_rig *named = NULL;
@@ -49,13 +67,17 @@ net_message *rig_message(const sinew_rig *rig, const char *type, const char *exa
     char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
     if (neutral && triangles && faces && part && members && text) {
         for (size_t i = 0; i < 3 * n; i++) neutral[i] = (float)mesh->positions[i];
-        for (size_t i = 0; i < 3 * m; i++) triangles[i] = (uint32_t)mesh->triangles[i];
-        for (size_t i = 0; i < m; i++) {
-            int face = mesh->triangle_face ? mesh->triangle_face[i] : (int)i;
-            faces[i] = (uint32_t)face;
-            part[i] = mesh->face_part ? mesh->face_part[face] : 0;
-        }
         size_t at = 0;
+        for (size_t i = 0; i < all; i++) {
+            if (hidden[i]) continue;
+            int face = mesh->triangle_face ? mesh->triangle_face[i] : (int)i;
+            for (size_t k = 0; k < 3; k++)
+                triangles[3 * at + k] = (uint32_t)mesh->triangles[3 * i + k];
+            faces[at] = (uint32_t)face;
+            part[at] = mesh->face_part ? mesh->face_part[face] : 0;
+            at++;
+        }
+        at = 0;
         for (int i = 0; i < rig->region_count; i++)
             for (int k = 0; k < rig->regions[i].count; k++)
                 members[at++] = (uint32_t)rig->regions[i].vertices[k];
@@ -64,6 +86,7 @@ net_message *rig_message(const sinew_rig *rig, const char *type, const char *exa
         message = net_message_binary(text, 5, arrays, sizes);
     }
     free(text);
+    free(hidden);
     json_decref(header);
     free(neutral);
     free(triangles);

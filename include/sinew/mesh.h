@@ -73,6 +73,9 @@ SINEW_API sinew_status sinew_mesh_same_topology(const sinew_mesh *a, const sinew
 
 /* Length of the diagonal of the axis-aligned box of the given vertices; 0 for none. */
 SINEW_API double sinew_diagonal(int vertex_count, const double *positions);
+/* Whether a part of this name serves construction and is not for show: MakeHuman's joints and
+ * proxies of clothes and hair, Unreal's collision hulls. */
+SINEW_API bool sinew_part_is_helper(const char *name);
 
 /* ---- accessors, for bindings that do not mirror the structure ---- */
 

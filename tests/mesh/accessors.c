@@ -133,10 +133,21 @@ static void impossible_counts_are_misuse(void **state) {
     assert_int_equal(sinew_tets_create(4, points, -1, 1, corners, &tets, &error), SINEW_MISUSE);
 }
 
+static void helper_parts_are_known_by_name(void **state) {
+    (void)state;
+    static const char *const helpers[] = {"helper-skirt", "Helper_hair", "joint-jaw",
+                                          "UCX_head_01"};
+    static const char *const shown[] = {"body", "helper-l-eye", "helper-upper-teeth", "joints", ""};
+    for (int i = 0; i < 4; i++) assert_true(sinew_part_is_helper(helpers[i]));
+    for (int i = 0; i < 5; i++) assert_false(sinew_part_is_helper(shown[i]));
+    assert_false(sinew_part_is_helper(NULL));
+}
+
 int test_accessors(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_of_a_mesh_are_those_of_the_structure),
         cmocka_unit_test(no_mesh_has_nothing),
+        cmocka_unit_test(helper_parts_are_known_by_name),
         cmocka_unit_test(tets_are_copied_and_checked),
         cmocka_unit_test(bad_tets_are_named),
         cmocka_unit_test(impossible_counts_are_misuse),

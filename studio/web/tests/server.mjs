@@ -418,6 +418,19 @@ test('a character that is moved by bones brings a pose for each of its clips', a
   client.close();
 });
 
+test('helper geometry is not drawn', async () => {
+  const client = await shared.connect();
+  const square = (z) => `v 0 0 ${z}\nv 1 0 ${z}\nv 1 1 ${z}\nv 0 1 ${z}\n`;
+  for (const [part, triangles] of [['helper-skirt', 2], ['skirt', 4]]) {
+    client.files([{ name: `${part}.obj`, bytes: Buffer.from(`${square(0)}${square(1)}g body\nf 1 2 3 4\ng ${part}\nf 5 6 7 8\n`) }]);
+    const rig = await client.next('rig', (r) => r.vertices === 8);
+    check(rig.triangles.length === 3 * triangles && rig.triangle_part.length === triangles, `${part}: ${rig.triangles.length / 3} triangles`);
+    client.send({ type: 'undo' });
+    await client.next('rig', (r) => r.vertices > 500);
+  }
+  client.close();
+});
+
 test('groups and pairs come from names; a take and a clip are told apart by their columns', async () => {
   const client = await shared.connect();
   const grid = (lift) => {
