@@ -149,6 +149,8 @@ static void quaternions_with_tiny_components_come_back(void **state) {
 
 static void slerp_turns_evenly(void **state) {
     (void)state;
+    sn_quat none = sn_quat_normalize((sn_quat){0, 0, 0, 0});
+    assert_true(none.w == 1 && none.x == 0 && none.y == 0 && none.z == 0);
     for (int trial = 0; trial < 100; trial++) {
         sn_vec3 w = random_vector(trial < 50 ? 1.7 : 1e-7);
         sn_mat3 from = sn_rotation_exp(random_vector(3));

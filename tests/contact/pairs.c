@@ -1,8 +1,10 @@
 #include "support.h"
 
+#include "contact/left_out.h"
 #include "contact/pairs.h"
 #include "groups.h"
 #include "mesh/embedded.h"
+#include "sinew/mesh.h"
 #include "sinew/query.h"
 
 /* The least distance of a pair by brute force over a fine grid of both parts. */
@@ -169,6 +171,64 @@ static void a_way_that_is_cut_back_never_crosses(void **state) {
     assert_true(crossed > 0);
     sn_contact_work_destroy(work);
     sn_contact_surface_destroy(surface);
+}
+
+static void keep_line(sinew_log_level level, const char *line, void *user) {
+    if (level == SINEW_LOG_LEVEL_WARNING) snprintf(user, 300, "%s", line);
+}
+
+/* Counts triangles that a surface leaves out by part, also where only one of their corners is not
+ * in it, and names three parts at most, those with the most first. */
+static void what_is_left_out_is_named_by_part(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    double x[6 * SHEET];
+    int triangles[12 * SHEET], count;
+    two_sheets(x, triangles, &count);
+    sinew_mesh *mesh;
+    sn_contact_surface *surface;
+    assert_ok(sinew_mesh_create(2 * SHEET, x, count, NULL, triangles, &mesh, &error));
+    assert_ok(
+        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &surface, &error));
+    char text[5][8] = {"brow", "cheek", "nose", "ear", "chin"};
+    char *names[] = {text[0], text[1], text[2], text[3], text[4]};
+    int *parts = calloc((size_t)count, sizeof *parts);
+    bool used[2 * SHEET] = {false};
+    static const int wanted[] = {1, 3, 0, 4, 2}; /* triangles of each part */
+    int part = 0, had = 0;
+    for (int t = 0; t < count; t++) parts[t] = -1;
+    for (int t = 0; t < count; t++) { /* triangles without common corners */
+        const int *v = triangles + 3 * t;
+        for (; part < 5 && had == wanted[part]; part++) had = 0;
+        if (part == 5) break;
+        if (used[v[0]] || used[v[1]] || used[v[2]]) continue;
+        for (int c = 0; c < 3; c++) used[v[c]] = true;
+        parts[t] = part, had++;
+    }
+    int left = 0;
+    for (int t = 0; t < count; t++) { /* one corner each, and what else has it is in no part */
+        if (parts[t] < 0) continue;
+        surface->place[triangles[3 * t + t % 3]] = -1;
+        left++;
+    }
+    assert_int_equal(left, 1 + 3 + 4 + 2);
+    char line[300] = "";
+    sinew_monitor monitor = {.log = keep_line, .user = line};
+    mesh->part_count = 5, mesh->part_names = names, mesh->face_part = parts;
+    surface->triangle_count = 90;
+    assert_ok(sn_contact_log_left_out(mesh, NULL, surface, 10, &monitor, &error));
+    assert_string_equal(line, "contact leaves out 10 of 100 triangles where the neutral intersects "
+                              "itself, most in ear, cheek, chin");
+    mesh->part_count = 1, mesh->face_part = NULL; /* all faces belong to the first part */
+    assert_ok(sn_contact_log_left_out(mesh, used, surface, 10, &monitor, &error));
+    assert_non_null(strstr(line, "itself, most in brow"));
+    mesh->part_count = 0, mesh->part_names = NULL, mesh->face_part = NULL;
+    assert_ok(sn_contact_log_left_out(mesh, NULL, surface, 10, &monitor, &error));
+    assert_non_null(strstr(line, "itself"));
+    assert_null(strstr(line, "most in"));
+    free(parts);
+    sn_contact_surface_destroy(surface);
+    sinew_mesh_destroy(mesh);
 }
 
 static void triangles_that_cross_at_rest_are_left_out(void **state) {
@@ -486,6 +546,7 @@ int test_pairs(void) {
         cmocka_unit_test(impacts_come_before_the_crossing_and_not_long_before),
         cmocka_unit_test(what_stays_apart_is_never_near),
         cmocka_unit_test(a_way_that_is_cut_back_never_crosses),
+        cmocka_unit_test(what_is_left_out_is_named_by_part),
         cmocka_unit_test(triangles_that_cross_at_rest_are_left_out),
         cmocka_unit_test(a_piece_in_a_larger_one_is_embedded),
         cmocka_unit_test(the_search_misses_no_pair),
