@@ -55,6 +55,9 @@ void cli_terminal_end(void);
 /* Processes that the command has started: they are killed when it must end at once. */
 void cli_child_note(int child);
 void cli_child_strike_out(int child);
+/* A file that is removed if the process ends before the verb has removed it. NULL: none is left.
+ * The path is borrowed. */
+void cli_temporary_note(const char *path);
 /* The signal that asked to stop, or 0. */
 int cli_interrupted(void);
 /* Prints that the verb was interrupted, unless that has been printed. */

@@ -58,6 +58,12 @@ void cli_child_strike_out(int child) {
     exchange(child, 0);
 }
 
+static _Atomic(const char *) temporary;
+
+void cli_temporary_note(const char *path) {
+    atomic_store(&temporary, path);
+}
+
 /* The line of an interruption, once: by the verb that stopped, or by the thread that ends it. */
 void cli_print_interruption(const char *verb) {
     static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER;
@@ -73,8 +79,8 @@ void cli_print_interruption(const char *verb) {
     pthread_mutex_unlock(&printing);
 }
 
-/* Outputs have no name until they are complete, so that children and scratch folders are all that
- * an end in the middle could leave. */
+/* Outputs have no name until they are complete, so that children, scratch folders and a temporary
+ * file are all that an end in the middle could leave. */
 static void *wait_for_interruption(void *unused) {
     (void)unused;
     while (sem_wait(&interruption) != 0) {
@@ -86,6 +92,8 @@ static void *wait_for_interruption(void *unused) {
         if (child > 0) kill(child, SIGKILL);
     }
     sinew_files_clean_up();
+    const char *left = atomic_load(&temporary);
+    if (left) unlink(left);
     cli_print_interruption("");
     _exit(EXIT_SIGNAL + interrupted);
 }

@@ -286,6 +286,7 @@ static sinew_status play(cli_call *call, const take *t, const scenery *shown, co
         sinew_free(frames);
         return status;
     }
+    cli_temporary_note(frames);
     json_t *document = json_pack("{s:i}", "sinew", SINEW_SCENE_VERSION);
     fill(call, t, fps, frames, document);
     call->silent = true;
@@ -296,6 +297,7 @@ static sinew_status play(cli_call *call, const take *t, const scenery *shown, co
         if (drawn != SINEW_OK) status = drawn;
     }
     unlink(frames);
+    cli_temporary_note(NULL);
     sinew_free(frames);
     return status;
 }

@@ -7,7 +7,7 @@
  *   INTERRUPT=SIGNAL:MS  the command sends itself the signal when it has worked for so many
  *                        milliseconds of processor time since it installed a handler for it
  *   JUMP=FILE            when FILE appears, the clock of the process jumps an hour ahead
- *   SLOW=MS              each file takes so many milliseconds to remove
+ *   SLOW=MS[:PART]       each file whose path has the part takes so many milliseconds to remove
  *
  *   cc -shared -fPIC moments.c -o moments.so */
 #define _GNU_SOURCE
@@ -62,13 +62,24 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *befo
     return result;
 }
 
+static void wait_before_removing(const char *path) {
+    const char *text = getenv("SLOW"), *part = text ? strchr(text, ':') : NULL;
+    if (!text || (part && !strstr(path, part + 1))) return;
+    long wait = atol(text);
+    syscall(SYS_nanosleep, &(struct timespec){wait / 1000, wait % 1000 * 1000000}, NULL);
+}
+
 int remove(const char *path) {
     int (*real)(const char *);
     *(void **)&real = dlsym(RTLD_NEXT, "remove");
-    const char *text = getenv("SLOW");
-    long wait = text ? 1000000 * atol(text) : 0;
-    if (wait)
-        syscall(SYS_nanosleep, &(struct timespec){wait / 1000000000, wait % 1000000000}, NULL);
+    wait_before_removing(path);
+    return real(path);
+}
+
+int unlink(const char *path) {
+    int (*real)(const char *);
+    *(void **)&real = dlsym(RTLD_NEXT, "unlink");
+    wait_before_removing(path);
     return real(path);
 }
 

@@ -57,10 +57,23 @@ static void a_slow_end_leaves_nothing_either(void **state) {
     assert_int_equal(files_with(".sinew"), 0);
 }
 
+/* The frames of a take are kept beside its video while that is drawn. */
+static void a_slow_end_removes_temporary_frames(void **state) {
+    (void)state;
+    fresh_folder();
+    use_moments();
+    write_text("take.csv", "time_s,bend120\n0,0\n1,0.1\n");
+    expect_code(0, "sinew sample bar --vertices 1000 --out bar --quiet");
+    expect_code(130, "INTERRUPT=2:700 SLOW=1000:frames.pc2 LD_PRELOAD=$MOMENTS sinew play bar "
+                     "take.csv --fps 6 --size 3840x2160 --threads 1 --quiet >/dev/null 2>&1");
+    assert_int_equal(files_with("take.mp4"), 0);
+}
+
 int test_signals(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_long_verb_stops_and_leaves_nothing),
         cmocka_unit_test(a_slow_end_leaves_nothing_either),
+        cmocka_unit_test(a_slow_end_removes_temporary_frames),
     };
     return cmocka_run_group_tests_name("signals", tests, NULL, NULL);
 }
