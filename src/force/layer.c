@@ -269,6 +269,8 @@ sinew_status sn_layer_create(const sn_skin *whole, const sinew_rig *rig,
     if (status == SINEW_OK && contact)
         status = sn_give_way_plan_create(skin, mesh, anatomy, &made->riders, made->carry,
                                          &made->give_way, error);
+    if (status == SINEW_OK && contact)
+        status = sn_lid_lift_plan_create(skin, mesh, anatomy, &made->riders, &made->lift, error);
     sinew_anatomy_destroy(anatomy);
     sn_sparse_destroy(matrix);
     sn_cholesky_destroy(factor);
@@ -287,6 +289,7 @@ void sn_layer_destroy(sn_layer *layer) {
     sn_carry_plan_destroy(layer->carry);
     sn_layer_restore_destroy(layer->restore);
     sn_give_way_plan_destroy(layer->give_way);
+    sn_lid_lift_plan_destroy(layer->lift);
     sn_riders_free(&layer->riders);
     sn_free(layer->spread), sn_free(layer->coupling);
     sn_free(layer);
@@ -319,6 +322,7 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
             status = sn_layer_restore_work_create(layer->restore, &made->restore, error);
         if (status == SINEW_OK)
             status = sn_give_way_work_create(layer->give_way, &made->give_way, error);
+        if (status == SINEW_OK) status = sn_lid_lift_create(layer->lift, &made->lift, error);
         if (status != SINEW_OK) {
             sn_layer_work_destroy(made);
             return status;
@@ -338,6 +342,7 @@ void sn_layer_work_destroy(sn_layer_work *work) {
     sn_carry_destroy(work->carry);
     sn_layer_restore_work_destroy(work->restore);
     sn_give_way_work_destroy(work->give_way);
+    sn_lid_lift_destroy(work->lift);
     sn_free(work);
 }
 
@@ -350,11 +355,13 @@ sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, double *a
                            sn_layer_counts *counts, sinew_error *error) {
     counts->held = sn_layer_guard_hold(layer->guard, work->before, after);
     sn_layer_restore_start(work->restore, after);
+    SN_TRY(sn_lid_lift_apply(work->lift, after, error));
     sn_force_contact_info pressed;
     SN_TRY(sn_layer_contact_solve(work->contact, after, &pressed, error));
     counts->pressing = pressed.pressing, counts->released = pressed.released;
     SN_TRY(sn_carry_apply(work->carry, work->before, after, error));
     counts->restored = sn_layer_restore_apply(work->restore, work->before, after);
+    SN_TRY(sn_lid_lift_apply(work->lift, after, error)); /* some of it went back */
     int gave_way;
     SN_TRY(sn_give_way(work->give_way, work->carry, work->restore, work->before, after, &gave_way,
                        error));

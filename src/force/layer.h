@@ -8,6 +8,7 @@
 #include "force/layer_contact.h"
 #include "force/layer_guard.h"
 #include "force/layer_restore.h"
+#include "force/lid_lift.h"
 #include "force/riders.h"
 #include "force/skin.h"
 #include "sinew/marker_layer.h"
@@ -22,6 +23,7 @@ typedef struct sn_layer {
     sn_carry_plan *carry;       /* with a guard: how riders follow */
     sn_layer_restore *restore;  /* with a guard: what goes back */
     sn_give_way_plan *give_way; /* with a guard: how riders give way */
+    sn_lid_lift_plan *lift;     /* with a guard: how lids stay on the eyeballs */
 } sn_layer;
 
 typedef struct sn_layer_work {
@@ -36,6 +38,7 @@ typedef struct sn_layer_work {
     sn_carry *carry;                /* with a guard */
     sn_layer_restore_work *restore; /* with a guard */
     sn_give_way_work *give_way;     /* with a guard */
+    sn_lid_lift *lift;              /* with a guard */
 } sn_layer_work;
 
 /* mu D^4 sum a_v |Laplacian|^2 + sum (1e-6 + pull_v) a_v, with 1 on the diagonal of held vertices.

@@ -29,6 +29,7 @@
 #include "force/give_way.h"
 #include "force/layer_contact.h"
 #include "force/layer_restore.h"
+#include "force/lid_lift.h"
 #include "force/riders.h"
 #include "force/skin.h"
 
@@ -48,6 +49,7 @@ struct sinew_skin_contact {
     sn_carry_plan *carry;
     sn_layer_restore *restore;
     sn_give_way_plan *give_way;
+    sn_lid_lift_plan *lift;
 };
 
 struct sinew_skin_contact_state {
@@ -56,6 +58,8 @@ struct sinew_skin_contact_state {
     sn_carry *carry;
     sn_layer_restore_work *restore;
     sn_give_way_work *give_way;
+    sn_lid_lift *lift;
+    double *lifted;               /* 3 per vertex: the shape with lids on the eyeballs */
     double *x;                    /* 3 per vertex: pressed apart */
     double *path;                 /* 3 per vertex: from rest to the shape */
     sn_pack kept;                 /* contact before a step */
@@ -94,6 +98,8 @@ static sinew_status fill(sinew_skin_contact *c, const sinew_rig *rig, const sine
     if (status == SINEW_OK)
         status = sn_give_way_plan_create(skin, rig->neutral, anatomy, &c->riders, c->carry,
                                          &c->give_way, error);
+    if (status == SINEW_OK)
+        status = sn_lid_lift_plan_create(skin, rig->neutral, anatomy, &c->riders, &c->lift, error);
     sn_skin_destroy(skin);
     return status;
 }
@@ -128,6 +134,7 @@ void sinew_skin_contact_destroy(sinew_skin_contact *c) {
     sn_carry_plan_destroy(c->carry);
     sn_layer_restore_destroy(c->restore);
     sn_give_way_plan_destroy(c->give_way);
+    sn_lid_lift_plan_destroy(c->lift);
     sn_riders_free(&c->riders);
     sn_free(c->rest);
     sn_free(c);
@@ -148,7 +155,8 @@ sinew_status sinew_skin_contact_state_create(const sinew_skin_contact *contact,
     s->contact = contact;
     s->x = SN_NEW(double, 3 * (size_t)contact->vertex_count);
     s->path = SN_NEW(double, 3 * (size_t)contact->vertex_count);
-    sinew_status status = s->x && s->path ? SINEW_OK : sn_no_memory(error);
+    s->lifted = SN_NEW(double, 3 * (size_t)contact->vertex_count);
+    sinew_status status = s->x && s->path && s->lifted ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
         status = sn_layer_contact_work_create(contact->contact, &s->press, error);
     if (status == SINEW_OK) sn_layer_contact_set_most(s->press, most_pairs(contact));
@@ -157,6 +165,7 @@ sinew_status sinew_skin_contact_state_create(const sinew_skin_contact *contact,
         status = sn_layer_restore_work_create(contact->restore, &s->restore, error);
     if (status == SINEW_OK)
         status = sn_give_way_work_create(contact->give_way, &s->give_way, error);
+    if (status == SINEW_OK) status = sn_lid_lift_create(contact->lift, &s->lift, error);
     if (status != SINEW_OK) {
         sinew_skin_contact_state_destroy(s);
         return status;
@@ -171,8 +180,9 @@ void sinew_skin_contact_state_destroy(sinew_skin_contact_state *s) {
     sn_carry_destroy(s->carry);
     sn_layer_restore_work_destroy(s->restore);
     sn_give_way_work_destroy(s->give_way);
+    sn_lid_lift_destroy(s->lift);
     sn_pack_free(&s->kept);
-    sn_free(s->x), sn_free(s->path);
+    sn_free(s->x), sn_free(s->path), sn_free(s->lifted);
     sn_free(s);
 }
 
@@ -239,12 +249,15 @@ static bool is_finite(const double *x, size_t n) {
 static sinew_status press_apart(sinew_skin_contact_state *s, const double *shape, bool *worse,
                                 sinew_error *error) {
     size_t bytes = 3 * sizeof(double) * (size_t)s->contact->vertex_count;
-    SN_TRY(follow_path(s, shape, error));
+    memcpy(s->lifted, shape, bytes);
+    SN_TRY(sn_lid_lift_apply(s->lift, s->lifted, error));
+    SN_TRY(follow_path(s, s->lifted, error));
     *worse = false;
     if (memcmp(s->x, shape, bytes) != 0) {
         SN_TRY(sn_carry_apply(s->carry, shape, s->x, error));
         sn_layer_restore_start(s->restore, shape);
         s->info.restored = sn_layer_restore_apply(s->restore, shape, s->x);
+        SN_TRY(sn_lid_lift_apply(s->lift, s->x, error));
     }
     int gave_way;
     SN_TRY(sn_give_way(s->give_way, s->carry, s->restore, s->path, s->x, &gave_way, error));

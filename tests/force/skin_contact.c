@@ -327,6 +327,71 @@ static void hair_gives_way_without_a_jump(void **state) {
     release(&s);
 }
 
+/* Moves the eyeballs of x to the front. */
+static void push_eyes(const sinew_rig *rig, const sinew_anatomy *anatomy, double by, double *x) {
+    for (int v = 0; v < rig->neutral->vertex_count; v++)
+        if (sinew_anatomy_piece_kind(anatomy, sinew_anatomy_pieces(anatomy)[v]) ==
+            SINEW_PIECE_KIND_EYE)
+            x[3 * v + 2] += by;
+}
+
+/* Vertices of visible skin that are behind the surface of an eyeball. behind: per vertex. */
+static int count_behind(const sinew_rig *rig, const sinew_anatomy *anatomy, const double *x,
+                        bool *behind) {
+    sinew_error error = {0};
+    const sinew_mesh *mesh = rig->neutral;
+    int *eyes = malloc(3 * sizeof(int) * (size_t)mesh->triangle_count), count = 0, found = 0;
+    sinew_query *query;
+    for (int t = 0; t < mesh->triangle_count; t++)
+        if (sinew_anatomy_piece_kind(
+                anatomy, sinew_anatomy_pieces(anatomy)[mesh->triangles[3 * (size_t)t]]) ==
+            SINEW_PIECE_KIND_EYE)
+            memcpy(eyes + 3 * count++, mesh->triangles + 3 * (size_t)t, 3 * sizeof(int));
+    assert_ok(sinew_query_create(mesh->vertex_count, x, count, eyes, &query, &error));
+    for (int v = 0; v < mesh->vertex_count; v++) {
+        sinew_closest at;
+        const double *p = x + 3 * (size_t)v;
+        behind[v] = false;
+        if (!sinew_anatomy_skin(anatomy)[v] || !sinew_query_closest(query, p, 0.005, &at)) continue;
+        behind[v] = fabs(sinew_query_winding(query, p)) > 0.5 && at.distance > 1e-5;
+        found += behind[v];
+    }
+    sinew_query_destroy(query);
+    free(eyes);
+    return found;
+}
+
+/* Eyeballs that reach through the edges of the lids at rest, as those of production heads do, and
+ * farther where they turn: no other skin ends behind them. */
+static void lids_stay_on_eyeballs_that_they_intersect_at_rest(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    setup s = make();
+    sinew_anatomy *anatomy;
+    int n = s.rig->neutral->vertex_count, bare = 0;
+    bool *rest = malloc((size_t)n), *behind = malloc((size_t)n);
+    assert_ok(sinew_anatomy_create(s.rig, NULL, &anatomy, &error));
+    push_eyes(s.rig, anatomy, 0.006, s.rig->neutral->positions);
+    assert_true(crossings(s.rig, s.rig->neutral->positions) > 10);
+    count_behind(s.rig, anatomy, s.rig->neutral->positions, rest);
+    sinew_skin_contact_state_destroy(s.state), sinew_skin_contact_destroy(s.contact);
+    assert_ok(sinew_skin_contact_create(s.rig, anatomy, NULL, &s.contact, &error));
+    assert_ok(sinew_skin_contact_state_create(s.contact, &s.state, &error));
+    for (int f = 1; f <= 3; f++) {
+        memcpy(s.x, s.rig->neutral->positions, s.n * sizeof(double));
+        push_eyes(s.rig, anatomy, 0.0005 * f, s.x);
+        count_behind(s.rig, anatomy, s.x, behind);
+        for (int v = 0; v < n; v++) bare += behind[v] && !rest[v];
+        assert_ok(sinew_skin_contact_apply(s.state, s.x, NULL, &error));
+        count_behind(s.rig, anatomy, s.x, behind);
+        for (int v = 0; v < n; v++) assert_false(behind[v] && !rest[v]);
+    }
+    assert_true(bare > 5);
+    free(rest), free(behind);
+    sinew_anatomy_destroy(anatomy);
+    release(&s);
+}
+
 /* A bowl that the blend drags along a sheet and through it: the sheet yields to the bowl where it
  * ends, and not to where the two met first. */
 static void a_dragged_bowl_presses_where_it_ends(void **state) {
@@ -460,6 +525,7 @@ int test_skin_contact(void) {
         cmocka_unit_test(neither_order_nor_threads_change_a_bit),
         cmocka_unit_test(contact_follows_a_slider_smoothly),
         cmocka_unit_test(hair_gives_way_without_a_jump),
+        cmocka_unit_test(lids_stay_on_eyeballs_that_they_intersect_at_rest),
         cmocka_unit_test(a_dragged_bowl_presses_where_it_ends),
         cmocka_unit_test(wild_shapes_come_back_as_they_are_or_better),
         cmocka_unit_test(a_shape_that_lies_on_itself_everywhere_has_no_contact),
