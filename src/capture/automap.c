@@ -23,7 +23,8 @@
 #include "sinew/query.h"
 #include "sinew/warp.h"
 
-/* Markers with a mean distance below this fraction of the diagonal lie on the face as they are. */
+/* Markers with a mean distance below this fraction of the diagonal lie on the face as they are, if
+ * they are named after points that the rig does not show. */
 #define ON_THE_FACE 0.01
 /* The same for markers whose names tell nothing better. */
 #define NEAR_THE_FACE 0.05
@@ -547,8 +548,11 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
                          : 0;
     /* markers of a face on a rig without one are near something by chance */
     bool misplaced = !named && named_landmarks(m) >= WARP_ANCHORS;
-    double reach = named || misplaced ? ON_THE_FACE : NEAR_THE_FACE;
-    if (as_it_is < reach * m->diagonal && (!named || moved < 0.4 * m->unit)) {
+    /* a face of about the same size at the same position is not that of the actor */
+    double reach = named       ? SAME_FACE * m->unit
+                   : misplaced ? ON_THE_FACE * m->diagonal
+                               : NEAR_THE_FACE * m->diagonal;
+    if (as_it_is < reach && (!named || moved < 0.4 * m->unit)) {
         r->source = SINEW_MAP_SOURCE_IN_PLACE;
         r->alignment = (sn_similarity){sn_mat3_identity(), 1, {0, 0, 0}};
     } else if (named) {

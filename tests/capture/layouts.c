@@ -76,6 +76,27 @@ static void points_of_another_face_stay_on_their_lids_and_lips(void **state) {
         }
 }
 
+/* Where it lies near the skin as it is, too: the nearest points have other proportions. */
+static void points_of_another_face_are_known_at_the_same_position(void **state) {
+    heads *h = *state;
+    sinew_error error;
+    for (int i = 0; i < 2; i++) {
+        const head *from = &h->all[i], *to = &h->all[1 - i];
+        sinew_markers *take = layout_take(from, "lm_", 1, NULL);
+        for (int t = 0; t < take->time_count; t++)
+            for (int k = 0; k < LAYOUT_POINTS; k++)
+                memcpy(take->positions + 3 * (t * LAYOUT_POINTS + k), truth(from, k),
+                       3 * sizeof(double));
+        sinew_capture *capture;
+        assert_ok(attach(to, take, &capture, &error));
+        sinew_capture_info info = {.size = sizeof info};
+        sinew_capture_get_info(capture, &info);
+        assert_int_equal(info.map_source, SINEW_MAP_SOURCE_BY_NAMES);
+        sinew_capture_destroy(capture);
+        sinew_markers_destroy(take);
+    }
+}
+
 /* Numbers of a take from the 68 points: those of other layouts that are derived from it, or with
  * some missing. */
 static void layouts_are_known_with_points_missing(void **state) {
@@ -206,6 +227,7 @@ static void other_numbers_are_no_layout(void **state) {
 int test_layouts(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(points_of_another_face_stay_on_their_lids_and_lips),
+        cmocka_unit_test(points_of_another_face_are_known_at_the_same_position),
         cmocka_unit_test(layouts_are_known_with_points_missing),
         cmocka_unit_test(ninety_eight_points_are_known),
         cmocka_unit_test(other_numbers_are_no_layout),
