@@ -342,8 +342,9 @@ static sinew_status run(cli_call *call) {
     if (status == SINEW_OK) status = read_options(call, space, locks, &how);
     if (status == SINEW_OK) status = sinew_locks_set_options(locks, &how, error);
     if (status == SINEW_OK) {
-        cli_say(call, "%d locks, %.0f coordinates of %d that move, alpha %.4g",
-                sinew_locks_count(locks), sinew_locks_coordinates(locks),
+        int count = sinew_locks_count(locks);
+        cli_say(call, "%d lock%s, %.0f coordinates of %d that move, alpha %.4g", count,
+                count == 1 ? "" : "s", sinew_locks_coordinates(locks),
                 sinew_slider_space_moved(space), sinew_locks_alpha(locks));
         cli_report_total(call->report, "locked_coordinates",
                          cli_report_number(sinew_locks_coordinates(locks)));

@@ -21,12 +21,16 @@ static double total_of(const char *folder, const char *name) {
 static void an_edit_is_attenuated(void **state) {
     (void)state;
     const char *folder = fresh_folder();
-    expect_code(0, "sinew lock --sample arm --lock cuff:v:1500-1520 --edit elbow90=1 --trade "
-                   "--alpha 10x --out e.csv --corrective c.obj --report r.json");
+    const run_result *r =
+        expect_code(0, "sinew lock --sample arm --lock cuff:v:1500-1520 --edit elbow90=1 --trade "
+                       "--alpha 10x --out e.csv --corrective c.obj --report r.json");
+    assert_non_null(strstr(r->out, "1 lock, "));
     assert_true(total_of(folder, "reduction") > 1.5);
     assert_true(total_of(folder, "lowest") >= 0 && total_of(folder, "highest") <= 1);
     assert_int_equal(files_with("e.csv"), 1);
     assert_int_equal(files_with("c.obj"), 1);
+    r = expect_code(0, "sinew lock --sample arm --lock a:v:1500 --lock b:v:1501 --edit elbow90=1");
+    assert_non_null(strstr(r->out, "2 locks, "));
 }
 
 static void alpha_zero_changes_nothing(void **state) {
