@@ -480,7 +480,8 @@ typedef struct export_task {
     solver_task task;
     sinew_scene *scene;
     char name[64], folder[64], path[160];
-    bool curves;
+    bool curves, shape;
+    int frame; /* of the shape; -1: the pose */
 } export_task;
 
 static bool send_file(solver *s, const export_task *e) {
@@ -506,17 +507,54 @@ static bool send_file(solver *s, const export_task *e) {
     return good;
 }
 
-static void run_export(solver_task *task, solver *s, engine *unused, const sinew_monitor *monitor) {
-    (void)unused;
-    export_task *e = (export_task *)task;
+static sinew_status export_frames(const export_task *e, const sinew_monitor *monitor,
+                                  sinew_error *error) {
     sinew_job *job = NULL;
-    sinew_error error = {0};
-    sinew_status status = sinew_job_create(e->scene, monitor, &job, &error);
-    if (status == SINEW_OK) status = sinew_job_run(job, 0, -1, monitor, &error);
+    sinew_status status = sinew_job_create(e->scene, monitor, &job, error);
+    if (status == SINEW_OK) status = sinew_job_run(job, 0, -1, monitor, error);
     sinew_job_destroy(job);
+    return status == SINEW_NOT_CONVERGED ? SINEW_OK : status;
+}
+
+/* What the right view shows. */
+static sinew_status export_shape(const export_task *t, engine *e, const sinew_monitor *monitor,
+                                 sinew_error *error) {
+    engine_clip clip;
+    engine_get_clip(e, &clip);
+    int frame = t->frame < clip.frame_count ? t->frame : clip.frame_count - 1;
+    sinew_status status = engine_solve(e, frame, false, monitor, error);
+    if (status != SINEW_OK) return status;
+    sinew_mesh *mesh = NULL;
+    status = sinew_mesh_copy(engine_rig(e)->neutral, &mesh, error);
+    if (status != SINEW_OK) return status;
+    for (size_t i = 0; i < 3 * (size_t)mesh->vertex_count; i++)
+        mesh->positions[i] = (double)engine_get_shape(e)->positions[i];
+    sinew_free(mesh->normals), sinew_free(mesh->corner_normal); /* the neutral's */
+    mesh->normals = NULL, mesh->corner_normal = NULL, mesh->normal_count = 0;
+    static const char *const single[] = {"obj", NULL};
+    if (ends(t->path, single)) {
+        status = sinew_mesh_write(t->path, mesh, error);
+    } else {
+        sinew_frame_writer *writer = NULL;
+        status = sinew_frame_writer_open(t->path, mesh, 1, 0, 1, &writer, error);
+        if (status == SINEW_OK) status = sinew_frame_writer_add(writer, mesh->positions, error);
+        if (status == SINEW_OK)
+            status = sinew_frame_writer_finish(writer, monitor, error);
+        else
+            sinew_frame_writer_abandon(writer);
+    }
+    sinew_mesh_destroy(mesh);
+    return status;
+}
+
+static void run_export(solver_task *task, solver *s, engine *shown, const sinew_monitor *monitor) {
+    export_task *e = (export_task *)task;
+    sinew_error error = {0};
+    sinew_status status =
+        e->shape ? export_shape(e, shown, monitor, &error) : export_frames(e, monitor, &error);
     if (status == SINEW_CANCELLED)
         solver_refuse(s, task->client, "the export was cancelled");
-    else if (status != SINEW_OK && status != SINEW_NOT_CONVERGED)
+    else if (status != SINEW_OK)
         solver_refuse(s, task->client, error.message);
     else if (!send_file(s, e))
         solver_refuse(s, task->client, "the export could not be read back");
@@ -532,8 +570,8 @@ static void release_export(solver_task *task) {
     free(e);
 }
 
-sinew_status files_export(solver *s, project *p, const char *what, const char *format, int client,
-                          sinew_error *error) {
+sinew_status files_export(solver *s, project *p, const char *what, const char *format, int frame,
+                          int client, sinew_error *error) {
     static const char *const formats[] = {"pc2", "mdd", "glb", "usda", "obj", "csv", NULL};
     bool known = false;
     for (int i = 0; formats[i]; i++) known |= !strcmp(formats[i], format);
@@ -544,6 +582,8 @@ sinew_status files_export(solver *s, project *p, const char *what, const char *f
     if (!e) return fail(error, SINEW_NO_MEMORY, "out of memory%s", "");
     e->task = (solver_task){.run = run_export, .release = release_export, .client = client};
     e->curves = curves;
+    e->shape = !clip && !curves;
+    e->frame = frame;
     snprintf(e->name, sizeof e->name, "%s.%s", curves ? "curves" : clip ? "clip" : "shape", format);
     char folder[] = "/tmp/sinew-export-XXXXXX";
     shared_session *shared = project_session(p);
@@ -567,17 +607,6 @@ sinew_status files_export(solver *s, project *p, const char *what, const char *f
         status = sinew_scene_set(e->scene, "/model", "\"linear\"", NULL, error);
     }
     sinew_free(driven);
-    if (status == SINEW_OK && !clip && !curves) { /* one shape: what moves in time is left out */
-        static const char *const moving[] = {"/curves", "/keys", "/markers", "/steps", "/time"};
-        for (int i = 0; i < 5; i++) {
-            char *there = NULL;
-            sinew_error ignored;
-            if (sinew_scene_get(e->scene, moving[i], &there, &ignored) == SINEW_OK && there) {
-                sinew_free(there);
-                sinew_scene_set(e->scene, moving[i], NULL, NULL, &ignored);
-            }
-        }
-    }
     if (status != SINEW_OK) {
         release_export(&e->task);
         return status;

@@ -24,9 +24,9 @@ sinew_status files_receive(const project *p, const unsigned char *bytes, size_t 
 sinew_status files_mesh(solver *s, const project *p, const char *file, int client,
                         sinew_error *error);
 
-/* Computes an export and sends it to the page that asked. what: "clip", "shape" or "curves";
- * format: an ending such as "glb". */
-sinew_status files_export(solver *s, project *p, const char *what, const char *format, int client,
-                          sinew_error *error);
+/* Computes an export and sends it to the page that asked. what: "clip", "curves", or "shape", which
+ * is that of a frame of the clip or of the pose (-1); format: an ending such as "glb". */
+sinew_status files_export(solver *s, project *p, const char *what, const char *format, int frame,
+                          int client, sinew_error *error);
 
 #endif

@@ -373,8 +373,8 @@ static bool on_export(studio_state *s, net_client *client, const json_t *m, cons
     *reason = "export needs what and format";
     if (!what || !format) return false;
     sinew_error error = {0};
-    if (files_export(s->solver, s->project, what, format, net_client_number(client), &error) !=
-        SINEW_OK)
+    if (files_export(s->solver, s->project, what, format, s->frame, net_client_number(client),
+                     &error) != SINEW_OK)
         send_json(client,
                   json_pack("{s:s,s:i,s:s}", "type", "error", "id", 0, "message", error.message));
     return true;

@@ -48,7 +48,7 @@ const CLIP_FORMATS = [
 ];
 
 function Export({ view }: { view: View }) {
-  const clip = state.clip.value.frames > 1;
+  const clip = state.clip.value.frames > 1, hasCurves = clip && state.modelName.value !== 'modal';
   const ask = (what: string, format: string) => {
     send({ type: 'export', what, format });
     state.tell('Computing the export…');
@@ -65,9 +65,9 @@ function Export({ view }: { view: View }) {
       )}
       <div class="exports">
         {CLIP_FORMATS.map(([f, name, what]) => choice(`export-clip-${f}`, name, what, `The physical shape of each frame as ${name}`, () => ask('clip', f), !clip))}
-        {choice('export-curves', 'Curves (CSV)', 'Slider weights over time', 'The weights of all sliders in each frame, after locks', () => ask('curves', 'csv'), !clip)}
+        {choice('export-curves', 'Curves (CSV)', 'Slider weights over time', clip && !hasCurves ? 'Modal moves between key poses: it has no slider curves' : 'The weights of all sliders in each frame, after locks', () => ask('curves', 'csv'), !hasCurves)}
       </div>
-      <h2>This pose</h2>
+      <h2>{state.showsClip.value ? 'This frame' : 'This pose'}</h2>
       <div class="exports">
         {choice('export-shape-obj', 'Mesh (OBJ)', 'The physical shape', 'The mesh of the shape in the right view', () => ask('shape', 'obj'))}
         {choice('export-picture', 'Picture (PNG)', 'The views as shown', 'The views as they are shown, without panels', async () => { download('picture.png', await view.picture()); close(); })}

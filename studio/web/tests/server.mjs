@@ -489,6 +489,9 @@ test('beside a take, the linear face holds its head as the solved one does', asy
   const far = (a, b) => Math.max(...a.map((value, i) => Math.abs(value - b[i])));
   check(far(frame.positions, neutral.flat()) > 0.3, 'the head moves');
   check(far(frame.positions, frame.linear) < 0.02, `the linear one with it: ${far(frame.positions, frame.linear)}`);
+  client.send({ type: 'export', what: 'shape', format: 'obj' });
+  const written = Buffer.from((await client.next('file')).bytes).toString().match(/^v .*/gm).flatMap((line) => line.split(' ').slice(1).map(Number));
+  check(far(frame.positions, written) < 1e-6, 'the shape that is shown is exported');
   for (let i = 0; i < 3; i++) client.send({ type: 'undo' });
   await client.next('rig', (r) => r.vertices > 500);
   client.close();
