@@ -90,11 +90,13 @@ static sinew_status read_value(cli_call *call, const cli_option *option, struct 
     return SINEW_OK;
 }
 
-/* Whether the value is a path, which cannot be empty: a variable of a script was not set. */
-static bool is_path(const cli_option *option) {
+/* Whether the value is a path or a name, which cannot be empty: a variable of a script was not set.
+ */
+static bool needs_text(const cli_option *option) {
     return option->kind == CLI_INPUT || option->kind == CLI_OUTPUT ||
            (option->kind == CLI_TEXT &&
-            (!strcmp(option->value, "DIR") || !strcmp(option->value, "FOLDER")));
+            (!strcmp(option->value, "DIR") || !strcmp(option->value, "FOLDER") ||
+             !strcmp(option->value, "NAME")));
 }
 
 static bool given_before(const cli_call *call, const cli_option *option) {
@@ -136,7 +138,7 @@ sinew_status cli_parse(cli_call *call, int count, char **words) {
                 value->text = words[++i];
             else
                 return cli_usage(call, "%s needs a value: %s", option->name, option->value);
-            if (!*value->text && is_path(option))
+            if (!*value->text && needs_text(option))
                 return cli_usage(call, "%s needs a value: %s", option->name, option->value);
             CLI_TRY(read_value(call, option, value));
         }
