@@ -171,22 +171,33 @@ static void neither_order_nor_threads_change_a_bit(void **state) {
     release(&s);
 }
 
-/* A blink in small steps of its slider: what contact adds does not jump. */
+/* A blink and a press of the lips in small steps of their sliders: contact acts from some step on,
+ * leaves no crossing, and what it adds does not jump. */
 static void contact_follows_a_slider_smoothly(void **state) {
     (void)state;
     setup s = make();
-    double *last[2] = {malloc(s.n * sizeof(double)), malloc(s.n * sizeof(double))}, jump = 0;
-    for (int f = 0; f <= 24; f++) {
+    enum { STEPS = 24 };
+    double *last = calloc(s.n, sizeof(double)), step = 0, given = 0, most = 0;
+    double *before = calloc(s.n, sizeof(double));
+    int crossed = 0;
+    for (int f = 0; f <= STEPS; f++) {
         sinew_rig_rest_weights(s.rig, s.weights);
-        set(&s, "eyeBlink", 0.8 + 0.5 * f / 24), set(&s, "mouthPress", f / 24.0);
+        set(&s, "eyeBlink", 0.8 + 0.5 * f / STEPS), set(&s, "mouthPress", (double)f / STEPS);
         apply(&s);
+        crossed += crossings(s.rig, s.blend) > 0;
+        assert_int_equal(crossings(s.rig, s.x), 0);
         for (size_t i = 0; i < s.n; i++) {
-            if (f > 1) jump = fmax(jump, fabs(s.x[i] - 2 * last[0][i] + last[1][i]));
-            last[1][i] = last[0][i], last[0][i] = s.x[i];
+            double added = s.x[i] - s.blend[i];
+            if (f > 0) step = fmax(step, fabs(added - last[i]));
+            if (f > 0) given = fmax(given, fabs(s.blend[i] - before[i]));
+            most = fmax(most, fabs(added));
+            last[i] = added, before[i] = s.blend[i];
         }
     }
-    assert_below(jump, 0.0005); /* m */
-    free(last[0]), free(last[1]);
+    assert_in_range(crossed, 10, STEPS); /* the blend, and not from the first step on */
+    assert_true(most > 0.0015);
+    assert_below(step, 2.5 * given);
+    free(last), free(before);
     release(&s);
 }
 
