@@ -38,7 +38,7 @@ static void release(sn_baker *b) {
     sn_free(b->functions), sn_free(b->chosen), sn_free(b->basis), sn_free(b->displacements);
     sn_free(b->weights), sn_free(b->residuals), sn_free(b->positions), sn_free(b->blend);
     sn_free(b->gram), sn_free(b->scale), sn_free(b->coefficients), sn_free(b->triangles),
-        sn_free(b->alone);
+        sn_free(b->alone), sn_free(b->alone_onset);
     for (int k = 0; b->contact && k < b->sample_count; k++) sn_free(b->contact[k]);
     sn_free(b->contact);
     for (int i = 0; i < b->site_count; i++) sn_bake_site_free(&b->sites[i]);

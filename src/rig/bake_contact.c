@@ -54,6 +54,15 @@ static double fitted_hinge(const sn_baker *b, const sn_bake_site *site, int samp
                          b->weights + (size_t)sample * (size_t)b->rig->slider_count);
 }
 
+/* Whether a slider makes the surfaces of a site intersect alone in a sample, as mouthClose does
+ * with the lips. That is the artist's shape; contact there is another, and may push the whole head.
+ */
+static bool crosses_alone(const sn_baker *b, const sn_bake_site *site, int sample) {
+    for (int s = 0; s < b->rig->slider_count; s++)
+        if (site->crossed[s] && unit_of(b, sample, s) > b->alone_onset[s]) return true;
+    return false;
+}
+
 /* Whether a sample knows of contact, and moves no slider but those of the site. */
 static bool belongs(const sn_baker *b, const sn_bake_site *site, int sample) {
     bool moved = false;
@@ -117,6 +126,24 @@ static double longest(const sn_baker *b, const float *shape) {
     return sqrt(most);
 }
 
+/* Whether a shape tells more about a sample that it was not fitted to than no shape does, over all
+ * samples. Without sample k, h is off by as much more as phi_k^2 weighs in S = sum phi^2:
+ *
+ *   sum |c_k - phi_k h|^2 / (1 - phi_k^2 / S)^2 < sum |c_k|^2 */
+static bool predicts(const sn_baker *b, const sn_bake_site *site, double S) {
+    double with = 0, without = 0;
+    for (int k = 0; k < b->sample_count; k++) {
+        if (!belongs(b, site, k)) continue;
+        double phi = hinge_of(b, site, k), left = 1 - phi * phi / S, sum = 0;
+        for (size_t c = 0; c < b->numbers; c++) {
+            double d = (double)b->contact[k][c], e = d - phi * (double)site->shape[c];
+            without += d * d, sum += e * e;
+        }
+        with += sum / fmax(left * left, 1e-12);
+    }
+    return with < without;
+}
+
 /* h = sum phi c / sum phi^2 from the contact c of the samples. */
 static sinew_status examine_known(sn_baker *b, int index) {
     sn_bake_site *site = &b->sites[index];
@@ -131,7 +158,7 @@ static sinew_status examine_known(sn_baker *b, int index) {
     }
     for (size_t c = 0; square > 0 && c < b->numbers; c++)
         site->shape[c] = (float)(site->shape[c] / square);
-    site->size = deepest * longest(b, site->shape);
+    if (square > 0 && predicts(b, site, square)) site->size = deepest * longest(b, site->shape);
     return SINEW_OK;
 }
 
@@ -170,8 +197,19 @@ static int by_size(const void *x, const void *y) {
     return (a->size < b->size) - (a->size > b->size);
 }
 
+/* Forgets the contact of samples in which a slider alone has it. */
+static void drop_alone(sn_baker *b) {
+    for (int k = 0; k < b->sample_count; k++)
+        for (int i = 0; b->contact[k] && i < b->site_count; i++)
+            if (hinge_of(b, &b->sites[i], k) > 0 && crosses_alone(b, &b->sites[i], k)) {
+                sn_free(b->contact[k]);
+                b->contact[k] = NULL;
+            }
+}
+
 sinew_status sn_bake_part_contact(sn_baker *b, int limit) {
     bool known = b->options->without_contact != NULL;
+    drop_alone(b);
     for (int i = 0; i < b->site_count; i++) SN_TRY(known ? examine_known(b, i) : examine(b, i));
     if (b->site_count > 0) qsort(b->sites, (size_t)b->site_count, sizeof *b->sites, by_size);
     int kept = 0;

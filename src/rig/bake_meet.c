@@ -115,16 +115,32 @@ static sinew_status choose_triangles(sn_baker *b) {
     return status;
 }
 
+/* From where on a slider intersects alone, if it does at full. row: rest weights, which it keeps.
+ */
+static sinew_status find_alone_onset(sn_baker *b, double *row, int slider, const bool *marks) {
+    size_t known = b->known_count;
+    int v = 0;
+    b->alone_onset[slider] = 2;
+    while (v < b->rig->neutral->vertex_count && !marks[v]) v++;
+    if (v == b->rig->neutral->vertex_count) return SINEW_OK;
+    b->known_count = 0; /* its own intersections count here */
+    sinew_status status = sn_bake_onset(b, row, slider, 0, 1, &b->alone_onset[slider]);
+    b->known_count = known;
+    return status;
+}
+
 /* What intersects in the neutral, and in the sliders alone. */
 static sinew_status find_known(sn_baker *b, double *row) {
     size_t capacity = 0, n = (size_t)b->rig->neutral->vertex_count;
     b->alone = SN_NEW0(bool, (size_t)b->rig->slider_count *n + 1);
-    if (!b->alone) return sn_no_memory(b->error);
+    b->alone_onset = SN_NEW(double, b->rig->slider_count);
+    if (!b->alone || !b->alone_onset) return sn_no_memory(b->error);
     SN_TRY(add_known(b, row, &capacity, NULL));
     for (int s = 0; s < b->rig->slider_count; s++) {
         row[s] = sn_bake_weight(&b->rig->sliders[s], 1);
         sinew_status status = add_known(b, row, &capacity, b->alone + (size_t)s * n);
         row[s] = b->rig->sliders[s].rest;
+        if (status == SINEW_OK) status = find_alone_onset(b, row, s, b->alone + (size_t)s * n);
         if (status != SINEW_OK) return status;
     }
     return SINEW_OK;

@@ -51,6 +51,7 @@ typedef struct sn_bake_site {
     double *fitted; /* the same, from the samples */
     float *shape;   /* 3 V: what contact adds where the hinge is 1, taken out of the samples */
     double size;    /* largest displacement of a sample */
+    bool *crossed;  /* per slider: it makes the surfaces of the site intersect alone */
 } sn_bake_site;
 
 typedef struct sn_baker {
@@ -78,6 +79,7 @@ typedef struct sn_baker {
     int triangle_count;
     const bool *watched; /* per vertex: where intersections count; NULL: everywhere */
     bool *alone;         /* per slider and vertex: of a triangle that it makes intersect alone */
+    double *alone_onset; /* per slider: the part of its way from where it does so; 2: it does not */
     int64_t *known;      /* pairs of triangles that intersect in the neutral or in a pose, sorted */
     size_t known_count;
     sn_bake_meeting *meetings;

@@ -1,6 +1,7 @@
 /* Where a bake finds contact: pairs of sliders that meet, their onsets, and the slopes of sites. */
 #include "groups.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -15,6 +16,8 @@ static sinew_error error;
  * from -0.5 on its left side to 0 on its right. */
 enum { A_UPPER = 0, A_LOWER = 4, B_UPPER = 8, B_LOWER = 12, VERTICES = 16 };
 
+static double beside = 5; /* how far B is to the right of A */
+
 static sinew_mesh *two_pairs_of_lids(void) {
     static const double own[] = {0, 1,    0, 1, 1, 0,   1, 1, 1,    0, 1,    1,
                                  0, -0.5, 0, 1, 0, 0.1, 1, 0, 0.95, 0, -0.5, 0.9};
@@ -22,7 +25,8 @@ static sinew_mesh *two_pairs_of_lids(void) {
     double points[3 * VERTICES];
     int faces[24];
     sinew_mesh *mesh;
-    for (int i = 0; i < 24; i++) points[i] = own[i], points[24 + i] = own[i] + (i % 3 == 0 ? 5 : 0);
+    for (int i = 0; i < 24; i++)
+        points[i] = own[i], points[24 + i] = own[i] + (i % 3 == 0 ? beside : 0);
     for (int i = 0; i < 12; i++) faces[i] = own_faces[i], faces[12 + i] = own_faces[i] + 8;
     assert_ok(sinew_mesh_create(VERTICES, points, 8, NULL, faces, &mesh, &error));
     return mesh;
@@ -76,6 +80,7 @@ static void find_meetings(fixture *f, const lift *lifts) {
 static void release(fixture *f) {
     for (int i = 0; i < f->b.site_count; i++) sn_bake_site_free(&f->b.sites[i]);
     sn_free(f->b.sites), sn_free(f->b.meetings), sn_free(f->b.known), sn_free(f->b.alone);
+    sn_free(f->b.alone_onset);
     sn_free(f->b.triangles), sn_free(f->b.positions), sn_free(f->b.blend), sn_free(f->pairs);
     sinew_linear_destroy(f->b.linear);
     sinew_rig_destroy(f->rig);
@@ -237,6 +242,109 @@ static void traces_of_sliders_do_not_meet(void **state) {
     }
 }
 
+/* ---- what contact is worth ------------------------------------------------------------------- */
+
+/* The lids A stop each other half-way. Where the first slider makes lids B cross alone, the model
+ * pushes the whole mesh aside; or its contact goes back and forth. */
+typedef struct pusher {
+    const sinew_rig *rig;
+    double alone;
+    bool erratic;
+} pusher;
+
+static sinew_status plain(const double *w, double *positions, void *user,
+                          const sinew_monitor *monitor, sinew_error *failed) {
+    (void)monitor;
+    const pusher *p = user;
+    sinew_linear *linear;
+    sinew_status status = sinew_linear_create(p->rig, &linear, failed);
+    if (status != SINEW_OK) return status;
+    sinew_linear_evaluate(linear, w, positions);
+    sinew_linear_destroy(linear);
+    positions[0] += 0.05 * w[0] * w[1]; /* something to fit without contact */
+    return SINEW_OK;
+}
+
+static sinew_status pushed(const double *w, double *positions, void *user,
+                           const sinew_monitor *monitor, sinew_error *failed) {
+    const pusher *p = user;
+    sinew_status status = plain(w, positions, user, monitor, failed);
+    double depth = fmax(0.75 * (w[0] + w[1]) - 1, 0), back = sin(777 * w[0] + 1234 * w[1]);
+    for (int v = 0; status == SINEW_OK && v < VERTICES; v++) {
+        if (v < 8) positions[3 * v + 1] += (v < 4 ? 0.5 : -0.5) * depth * (p->erratic ? back : 1);
+        if (w[0] > p->alone) positions[3 * v + 2] += 2 * (w[0] - p->alone);
+    }
+    return status;
+}
+
+static sinew_rig *bake_pushed(pusher *p, sinew_rig *rig) {
+    sinew_bake_options options;
+    sinew_rig *baked;
+    sinew_bake_options_init(&options);
+    options.max_samples = 120;
+    options.max_targets = 8;
+    options.self_contact = true;
+    options.without_contact = plain, options.without_contact_user = p;
+    p->rig = rig;
+    assert_ok(sinew_bake(rig, &options, pushed, p, NULL, &baked, NULL, &error));
+    return baked;
+}
+
+/* "close" makes lids B cross alone from 0.71 on. What the model does about that has nothing to do
+ * with the pair. Where lids B are next to lids A, the corrective of the pair does not contain it.
+ */
+static void contact_of_one_slider_is_not_that_of_a_pair(void **state) {
+    (void)state;
+    static const lift lifts[] = {{"close", A_UPPER, -0.75, -0.75, B_UPPER, -1.4},
+                                 {"squint", A_LOWER, 0.75, 0.75, 0, 0},
+                                 {0}};
+    for (int near = 0; near < 2; near++) {
+        fixture f;
+        beside = near ? 1.01 : 5;
+        find_meetings(&f, lifts);
+        assert_close(f.b.alone_onset[0], 5.0 / 7, 1.0 / 64);
+        assert_true(f.b.alone_onset[1] > 1);
+        assert_ok(sn_bake_find_sites(&f.b, 10));
+        assert_true(f.b.sites[0].crossed[0] == near && !f.b.sites[0].crossed[1]);
+        pusher p = {.alone = 5.0 / 7};
+        sinew_rig *baked = bake_pushed(&p, f.rig);
+        int hinges = 0;
+        for (int t = 2; t < baked->target_count; t++) {
+            const sinew_target *target = &baked->targets[t];
+            bool hinge = target->combine == SINEW_COMBINE_HINGE;
+            hinges += hinge;
+            for (int i = 0; i < target->count; i++) {
+                if (near) assert_close(target->deltas[3 * i + 2], 0, 1e-3);
+                if (near && hinge && target->vertices[i] < 4)
+                    assert_true(target->deltas[3 * i + 1] > 0.2);
+            }
+        }
+        assert_true(hinges == 1 || !near);
+        sinew_rig_destroy(baked);
+        release(&f);
+    }
+    beside = 5;
+}
+
+/* A corrective that tells nothing about other samples than its own is worse than none. */
+static void contact_without_a_rule_has_no_corrective(void **state) {
+    (void)state;
+    static const lift lifts[] = {
+        {"close", A_UPPER, -0.75, -0.75, 0, 0}, {"squint", A_LOWER, 0.75, 0.75, 0, 0}, {0}};
+    for (int erratic = 0; erratic < 2; erratic++) {
+        fixture f;
+        find_meetings(&f, lifts);
+        pusher p = {.alone = 2, .erratic = erratic};
+        sinew_rig *baked = bake_pushed(&p, f.rig);
+        int hinges = 0;
+        for (int t = 2; t < baked->target_count; t++)
+            hinges += baked->targets[t].combine == SINEW_COMBINE_HINGE;
+        assert_int_equal(hinges, !erratic);
+        sinew_rig_destroy(baked);
+        release(&f);
+    }
+}
+
 int test_bake_sites(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slopes_are_those_of_the_gap),
@@ -246,6 +354,8 @@ int test_bake_sites(void) {
         cmocka_unit_test(onsets_are_those_of_the_lids_that_meet),
         cmocka_unit_test(what_a_slider_crosses_alone_is_not_counted),
         cmocka_unit_test(traces_of_sliders_do_not_meet),
+        cmocka_unit_test(contact_of_one_slider_is_not_that_of_a_pair),
+        cmocka_unit_test(contact_without_a_rule_has_no_corrective),
     };
     return cmocka_run_group_tests_name("bake sites", tests, NULL, NULL);
 }
