@@ -55,6 +55,8 @@
 #define OWN_SIDE_OTHER 0.3
 /* A layout that only the positions can confirm must fit this well. */
 #define LAYOUT_FITS 0.2
+/* Height within which landmarks lie close together, in eye distances. */
+#define LEVEL 0.9
 enum { MOST_ANCHORS = 128, LEAST_ANCHORS = 4, WARP_ANCHORS = 8, NEAREST_ROUNDS = 40 };
 
 /* Of a point on the margin of a lid or lip. */
@@ -262,6 +264,17 @@ static double settle(mapping *m, bool scale, sn_similarity *s) {
 static void apply(mapping *m, const sn_similarity *s) {
     for (int i = 0; i < m->count; i++)
         sn_put(m->image, i, sn_similarity_apply(s, sn_at(m->from, i)));
+}
+
+/* Landmarks of the mouth or of the eyes alone leave open how far the head nods, and with it where
+ * everything above or below them sits. */
+static bool leaves_nod_open(const mapping *m, const anchors *a) {
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < a->count; i++) {
+        double y = sn_dot(sn_at(a->to, i), m->anatomy->up);
+        if (a->weights[i] >= SN_LANDMARK_SHARP) low = fmin(low, y), high = fmax(high, y);
+    }
+    return m->anatomy->oriented && high - low < LEVEL * m->unit;
 }
 
 /* Rotation k of the 24 that map axes to axes. */
@@ -570,6 +583,10 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
             if (m->layout) snap_layout(m, swapped);
         } else if (fabs(r->alignment.scale - 1) < SAME_SCALE)
             keep_scale(m, &r->alignment);
+        if (!r->same_face && leaves_nod_open(m, &a))
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
+                   "the landmarks that the names of the markers indicate lie close together: check "
+                   "the map away from them");
         if (swapped)
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                    "the names of the markers use the viewer's left and right");

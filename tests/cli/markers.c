@@ -195,6 +195,22 @@ static void what_is_hidden_is_told_by_the_targets_of_a_file(void **state) {
                     selections[i], i, i);
 }
 
+/* The mouth alone does not tell how far the head nods. */
+static void landmarks_that_lie_close_together_are_said(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "sinew sample face2 --vertices 1000 --out other && awk -F, -v OFS=, '/^#/ "
+                   "{print; next} /^time/ {for (i = 1; i <= NF; i++) if (i == 1 || $i ~ "
+                   "/lip|chin|cheek/) kept[++n] = i} {line = $1; for (k = 2; k <= n; k++) line = "
+                   "line OFS $kept[k]; print line}' face/markers.csv > mouth.csv");
+    const run_result *r = expect_code(0, "sinew map other mouth.csv");
+    assert_non_null(strstr(r->err, "lie close together"));
+    r = expect_code(0, "sinew map other face/markers.csv");
+    assert_null(strstr(r->err, "lie close together"));
+    r = expect_code(0, "sinew map face mouth.csv"); /* of the actor, whose skin tells the rest */
+    assert_null(strstr(r->err, "lie close together"));
+}
+
 /* A card in front of a face, as a part that exporters call helper geometry, or that only sounds
  * like it. */
 static void helper_geometry_is_left_out_of_pictures(void **state) {
@@ -891,6 +907,7 @@ int test_markers(void) {
         cmocka_unit_test(truth_of_another_face_is_refused_and_leaves_nothing),
         cmocka_unit_test(a_take_and_a_rig_are_enough_for_a_picture),
         cmocka_unit_test(what_is_hidden_is_told_by_the_targets_of_a_file),
+        cmocka_unit_test(landmarks_that_lie_close_together_are_said),
         cmocka_unit_test(helper_geometry_is_left_out_of_pictures),
         cmocka_unit_test(the_camera_shows_the_face_of_a_body),
         cmocka_unit_test(a_face_of_twice_the_size_moves_the_rig_alike),
