@@ -154,6 +154,19 @@ static sinew_status check_files(cli_call *call, const sinew_scene *scene, const 
     return status;
 }
 
+/* Sliders that a take leaves alone, and why. */
+static void say_held(cli_call *call, json_t *held) {
+    const char *asked = sinew_fit_slider_reason(SINEW_FIT_SLIDER_EXCLUDED), *name;
+    size_t excluded = 0, all = json_object_size(held);
+    json_t *why;
+    json_object_foreach(held, name, why) excluded += !strcmp(json_string_value(why), asked);
+    if (all > excluded)
+        cli_say(call, "%zu sliders that the markers do not observe are held; the report lists them",
+                all - excluded);
+    if (excluded > 0)
+        cli_say(call, "%zu sliders are kept at rest, as --only or --without asks", excluded);
+}
+
 void cli_say_job(cli_call *call, const sinew_job *job, const sinew_scene *scene,
                  sinew_status status) {
     adopt_report(call, job);
@@ -164,11 +177,7 @@ void cli_say_job(cli_call *call, const sinew_job *job, const sinew_scene *scene,
             sinew_job_rig(job)->neutral->vertex_count,
             json_number_value(json_object_get(totals, "frame_ms_mean")),
             json_number_value(json_object_get(totals, "frame_ms_worst")));
-    size_t held =
-        json_object_size(json_object_get(json_object_get(call->report, "sliders"), "held"));
-    if (held > 0)
-        cli_say(call, "%zu sliders that the markers do not observe are held; the report lists them",
-                held);
+    say_held(call, json_object_get(json_object_get(call->report, "sliders"), "held"));
     say_outputs(call, scene);
 }
 

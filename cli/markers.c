@@ -3,6 +3,20 @@
 #include <string.h>
 #include <strings.h>
 
+static bool has_ending(const char *path, const char *ending) {
+    size_t length = strlen(path), own = strlen(ending);
+    return length > own && !strcasecmp(path + length - own, ending);
+}
+
+sinew_status cli_refuse_take_as_rig(cli_call *call) {
+    for (int i = 0; i < call->argument_count; i++) {
+        const char *path = call->arguments[i];
+        if (has_ending(path, ".csv") || has_ending(path, ".c3d") || has_ending(path, ".trc"))
+            return cli_usage(call, "%s is no rig; a take is given as --markers %s", path, path);
+    }
+    return SINEW_OK;
+}
+
 sinew_status cli_add_marker_drive(cli_call *call, json_t *document) {
     CLI_TRY(cli_add_rig(call, document, false));
     const char *file = cli_text(call, "--markers");
@@ -25,18 +39,13 @@ sinew_status cli_add_marker_drive(cli_call *call, json_t *document) {
     return SINEW_OK;
 }
 
-static bool is_csv(const char *path) {
-    size_t length = strlen(path);
-    return length > 4 && !strcasecmp(path + length - 4, ".csv");
-}
-
 sinew_status cli_add_marker_outputs(cli_call *call, json_t *document, const char *curves_output) {
     json_t *outputs = json_object(), *frames = json_array();
     json_object_set_new(document, "outputs", outputs);
     json_object_set_new(outputs, "frames", frames);
     for (int i = 0; i < cli_count(call, "--out"); i++) {
         const char *path = cli_text_at(call, "--out", i);
-        if (curves_output && is_csv(path))
+        if (curves_output && has_ending(path, ".csv"))
             json_object_set_new(outputs, curves_output, cli_path(call, path));
         else
             json_array_append_new(frames, cli_path(call, path));

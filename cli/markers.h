@@ -103,6 +103,8 @@
         "--retarget", "retarget"                                                                   \
     }
 
+/* A take among the files of the rig is a mistake: says how it is given. */
+sinew_status cli_refuse_take_as_rig(cli_call *call);
 /* "rig", "markers" and "time" of the document. */
 sinew_status cli_add_marker_drive(cli_call *call, json_t *document);
 /* "outputs": --out (frames; .csv goes to `curves_output` where the model has one) and

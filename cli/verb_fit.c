@@ -158,6 +158,7 @@ static sinew_status run_cache(cli_call *call) {
 }
 
 static sinew_status run(cli_call *call) {
+    CLI_TRY(cli_refuse_take_as_rig(call));
     if (cli_given(call, "--frames") && !cli_given(call, "--markers")) return run_cache(call);
     if (cli_given(call, "--sparse") || cli_given(call, "--correctives"))
         return cli_usage(call, "--sparse and --correctives need --frames CACHE");

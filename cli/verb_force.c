@@ -165,6 +165,7 @@ static const char *const parameters[][2] = {
 
 static sinew_status fill(cli_call *call, json_t *document) {
     const char *curves = cli_text(call, "--curves");
+    CLI_TRY(cli_refuse_take_as_rig(call));
     if (!curves == !cli_given(call, "--markers"))
         return cli_usage(call, curves ? "--markers and --curves do not go together"
                                       : "needs --markers or --curves; see 'sinew force --help'");

@@ -178,6 +178,24 @@ static void options_of_fit_and_force_reach_the_scene(void **state) {
                                    {NULL, NULL}});
 }
 
+static void takes_are_not_rigs_and_sliders_left_out_are_told(void **state) {
+    (void)state;
+    make_rigs();
+    static const char *const verbs[] = {"fit face face/markers.csv --frames 0-1",
+                                        "force face face/markers.csv --out x.pc2"};
+    for (int i = 0; i < 2; i++)
+        assert_non_null(strstr(expect_code(2, "sinew %s", verbs[i])->err,
+                               "no rig; a take is given as --markers face/markers.csv"));
+    const run_result *r = expect_code(0, "sinew fit face --markers face/markers.csv --map "
+                                         "face/markers_map.csv --frames 0-1 --out w.csv "
+                                         "--only 'jaw*'");
+    assert_non_null(strstr(r->out, "sliders are kept at rest, as --only or --without asks"));
+    assert_null(strstr(r->out, "do not observe"));
+    r = expect_code(0, "sinew fit face --markers face/markers.csv --map face/markers_map.csv "
+                       "--frames 0-1 --out w.csv");
+    assert_null(strstr(r->out, "kept at rest"));
+}
+
 /* Contact, flesh, paths and takes: options that few jobs use. Each must also solve. */
 static void rare_options_of_models_reach_the_scene(void **state) {
     (void)state;
@@ -368,6 +386,7 @@ int test_options(void) {
         cmocka_unit_test(options_of_blend_reach_the_scene),
         cmocka_unit_test(options_of_modal_reach_the_scene),
         cmocka_unit_test(options_of_fit_and_force_reach_the_scene),
+        cmocka_unit_test(takes_are_not_rigs_and_sliders_left_out_are_told),
         cmocka_unit_test(rare_options_of_models_reach_the_scene),
         cmocka_unit_test(playing_a_take_prints_its_warnings),
         cmocka_unit_test(a_path_moves_the_body_between_the_keys),
