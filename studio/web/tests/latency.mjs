@@ -18,6 +18,7 @@ const busyCount = Number(option('--busy') ?? 0);
 const raster = !words.includes('--no-raster') || !words.splice(words.indexOf('--no-raster'), 1);
 const models = words.length ? words : ['linear', 'rotation', 'spring', 'force'];
 const busy = Array.from({ length: busyCount }, () => spawn(process.execPath, ['-e', 'for (;;);']));
+process.on('exit', () => busy.forEach((child) => child.kill())); // also after an error
 const browser = await startBrowser();
 const start = Date.now();
 const server = await startFresh(rig);
@@ -109,4 +110,4 @@ for (const model of models) {
 if (width >= 800) console.log(await orbit()); // smaller windows have no room for the view
 await browser.close();
 await server.stop();
-for (const process of busy) process.kill();
+
