@@ -5,6 +5,7 @@ int test_cages(void);
 int test_checks(void);
 int test_hostile(void);
 int test_intersections(void);
+int test_links(void);
 int test_operators(void);
 int test_pieces(void);
 int test_polygons(void);

@@ -13,6 +13,7 @@ int main(void) {
     failed += test_checks();
     failed += test_tetrahedra();
     failed += test_cages();
+    failed += test_links();
     failed += test_pieces();
     failed += test_subdivision();
     failed += test_hostile();
