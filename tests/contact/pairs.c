@@ -507,6 +507,53 @@ static void only_triangles_inside_take_part(void **state) {
     sn_contact_surface_destroy(surface);
 }
 
+/* A triangle with a vertex twice is nothing to meet, and nothing that was left out either. */
+static void triangles_without_three_corners_take_no_part(void **state) {
+    (void)state;
+    sinew_error error;
+    const double x[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 3, 0, 0, 3, 1, 0, 3, 0, 1, 4, 1, 1};
+    const int triangles[] = {3, 3, 4, 0, 1, 2, 3, 4, 4, 5, 6, 5};
+    sn_contact_surface *surface;
+    assert_ok(sn_contact_surface_create(7, x, 4, triangles, NULL, 1e-3, &surface, &error));
+    assert_int_equal(surface->triangle_count, 1);
+    assert_int_equal(surface->dropped, 0);
+    assert_int_equal(surface->edge_count, 3);
+    for (int t = 0; t < 4; t++) assert_true(surface->takes_part[t] == (t == 1));
+    for (int v = 0; v < 7; v++) assert_int_equal(surface->place[v], v < 3 ? v : -1);
+    sn_contact_surface_destroy(surface);
+}
+
+/* Bounds of two balls touch when the balls do, and no longer a little later, along each of the
+ * directions in which bounds are kept, at either end of a motion. */
+static void bounds_are_tight_along_their_directions(void **state) {
+    (void)state;
+    const sn_vec3 directions[] = {{1, 0, 0},  {0, 1, 0},  {0, 0, 1},  {1, 1, 1},
+                                  {1, 1, -1}, {1, -1, 1}, {-1, 1, 1}, {1, -1, 0}};
+    const sn_hull_frame frame = {{3, -1, 2}, 0.125};
+    const double radius = 0.25;
+    for (int k = 0; k < 16; k++)
+        for (int far = 0; far < 2; far++) {
+            sn_vec3 p = sn_v3(2.5, -1.5, 2.75), q = sn_v3(3.5, 0.5, 2);
+            double apart = 2 * radius + (far ? 1e-3 : -1e-3);
+            sn_vec3 away = sn_scale(k < 8 ? apart : -apart, sn_normalize(directions[k % 8]));
+            sn_hull a = sn_hull_of_way(&frame, p, q, radius);
+            sn_hull b = sn_hull_of_way(&frame, sn_add(p, away), sn_add(q, away), radius);
+            assert_int_equal(sn_hulls_meet(&a, &b), !far);
+            assert_int_equal(sn_hulls_meet(&b, &a), !far);
+            sn_hull start = sn_hull_of_way(&frame, sn_add(p, away), q, radius); /* then it meets */
+            assert_true(sn_hulls_meet(&a, &start) && sn_hulls_meet(&start, &a));
+            sn_hull end = sn_hull_of_way(&frame, p, sn_add(q, away), radius);
+            assert_true(sn_hulls_meet(&a, &end) && sn_hulls_meet(&end, &a));
+            /* what two are joined to meets what either does, and is apart beyond the second */
+            sn_hull both = a;
+            sn_vec3 beyond = sn_scale(2, away);
+            sn_hull c = sn_hull_of_way(&frame, sn_add(p, beyond), sn_add(q, beyond), radius);
+            sn_hull_join(&both, &b);
+            assert_int_equal(sn_hulls_meet(&both, &c), !far);
+            assert_true(sn_hulls_meet(&both, &a) && sn_hulls_meet(&both, &b));
+        }
+}
+
 /* Fitting again what moved gives the tree that fitting all of it gives. */
 static void trees_fitted_in_part_equal_trees_fitted_as_a_whole(void **state) {
     (void)state;
@@ -554,6 +601,8 @@ int test_pairs(void) {
         cmocka_unit_test(piles_of_triangles_cost_little),
         cmocka_unit_test(surfaces_without_memory_are_reported),
         cmocka_unit_test(only_triangles_inside_take_part),
+        cmocka_unit_test(triangles_without_three_corners_take_no_part),
+        cmocka_unit_test(bounds_are_tight_along_their_directions),
         cmocka_unit_test(trees_fitted_in_part_equal_trees_fitted_as_a_whole),
     };
     return cmocka_run_group_tests_name("pairs", tests, NULL, NULL);

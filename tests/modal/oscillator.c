@@ -22,9 +22,13 @@ static void integrate(double lambda, double zeta, long double *z, long double *v
 
 static void closed_forms_agree_with_integration_in_every_regime(void **state) {
     (void)state;
-    const double cases[][2] = {{9, 0.4}, {9, 0},    {3, 3},    {3, 3.0000001}, {3, 2.9999999},
-                               {3, 7},   {3, 20},   {0, 0},    {1e-6, 0},      {0, 5},
-                               {40, 1},  {1, 1e-9}, {25, 24.9}};
+    const double cases[][2] = {{9, 0.4},       {9, 0},
+                               {3, 3},         {3, 3.0000001},
+                               {3, 2.9999999}, {3, 7},
+                               {3, 20},        {0, 0},
+                               {1e-6, 0},      {0, 5},
+                               {40, 1},        {1, 1e-9},
+                               {25, 24.9},     {0.1, 0.10000000000000002}};
     const double T = 1.3, from = 0.7, to = -1.1;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         double lambda = cases[c][0], zeta = cases[c][1];
