@@ -110,9 +110,77 @@ static sinew_status plant_trees(sn_contact_surface *s, sinew_error *error) {
     return plant(s, s->triangle_count, 3, s->triangles, &s->triangle_tree, error);
 }
 
+/* Rigid pieces that cross each other are one body: corners of triangles are joined to sets. */
+typedef struct body_search {
+    int vertex_count, count, others;
+    const double *rest;
+    int *list;     /* 3 vertices each: `count` rigid triangles, then the others */
+    int *triangle; /* their indices */
+    int *root;     /* per vertex: another of its body, or itself */
+} body_search;
+
+static int find_root(int *root, int v) {
+    while (root[v] != v) v = root[v] = root[root[v]];
+    return v;
+}
+
+static void join_corners(body_search *b, int from, int to) {
+    int first = find_root(b->root, b->list[3 * (size_t)from]);
+    for (int c = 0; c < 3; c++)
+        b->root[find_root(b->root, b->list[3 * (size_t)to + (size_t)c])] = first;
+}
+
+/* crossing: of rigid triangles, only of those that cross others than rigid ones. */
+static sinew_status join_bodies(body_search *b, bool *crossing, sinew_error *error) {
+    sn_pairs pairs = {0};
+    const int *others = b->list + 3 * (size_t)b->count;
+    for (int v = 0; v < b->vertex_count; v++) b->root[v] = v;
+    for (int i = 0; i < b->count; i++) join_corners(b, i, i);
+    SN_TRY(sn_self_intersections(b->vertex_count, b->rest, b->count, b->list, NULL, &pairs, error));
+    for (int k = 0; k < pairs.count; k++) {
+        join_corners(b, pairs.pair[2 * (size_t)k], pairs.pair[2 * (size_t)k + 1]);
+        for (int c = 0; c < 2; c++) crossing[b->triangle[pairs.pair[2 * (size_t)k + c]]] = false;
+    }
+    sn_pairs_free(&pairs);
+    SN_TRY(sn_intersections(b->vertex_count, b->rest, b->count, b->list, b->vertex_count, b->rest,
+                            b->others, others, NULL, &pairs, error));
+    for (int k = 0; k < pairs.count; k++) crossing[b->triangle[pairs.pair[2 * (size_t)k]]] = true;
+    sn_pairs_free(&pairs);
+    return SINEW_OK;
+}
+
+/* s->body; crossing, per triangle: false for those that cross their own body alone. */
+static sinew_status find_bodies(sn_contact_surface *s, int triangle_count, const int *triangles,
+                                const bool *rigid, bool *crossing, sinew_error *error) {
+    for (int v = 0; v < s->vertex_count; v++) s->body[v] = -1;
+    if (!rigid) return SINEW_OK;
+    body_search b = {.vertex_count = s->vertex_count, .rest = s->rest};
+    b.list = SN_NEW(int, 3 * (size_t)triangle_count), b.triangle = SN_NEW(int, triangle_count);
+    b.root = SN_NEW(int, s->vertex_count);
+    bool some = false;
+    for (int pass = 0; b.list && b.triangle && pass < 2; pass++)
+        for (int t = 0; t < triangle_count; t++) {
+            const int *v = triangles + 3 * (size_t)t;
+            if (rigid[v[0]] != (pass == 0)) continue;
+            int at = b.count + b.others;
+            memcpy(b.list + 3 * (size_t)at, v, 3 * sizeof(int)), b.triangle[at] = t;
+            *(pass == 0 ? &b.count : &b.others) += 1;
+            some |= pass == 0 && crossing[t];
+        }
+    sinew_status status = b.list && b.triangle && b.root ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && some) {
+        status = join_bodies(&b, crossing, error);
+        for (int v = 0; v < s->vertex_count; v++)
+            if (rigid[v]) s->body[v] = find_root(b.root, v);
+    }
+    sn_free(b.list), sn_free(b.triangle), sn_free(b.root);
+    return status;
+}
+
 sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int triangle_count,
-                                       const int *triangles, const bool *inside, double gap,
-                                       sn_contact_surface **surface, sinew_error *error) {
+                                       const int *triangles, const bool *inside, const bool *rigid,
+                                       double gap, sn_contact_surface **surface,
+                                       sinew_error *error) {
     *surface = NULL;
     sn_contact_surface *s = SN_NEW0(sn_contact_surface, 1);
     if (!s) return sn_no_memory(error);
@@ -122,17 +190,24 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
     s->triangles = SN_NEW(int, 3 * (size_t)triangle_count);
     s->takes_part = SN_NEW0(bool, triangle_count + 1);
     s->crosses = SN_NEW0(bool, vertex_count + 1);
+    s->body = SN_NEW(int, vertex_count);
     bool *tangled = SN_NEW0(bool, vertex_count + 1);
     int *layer = SN_NEW(int, triangle_count);
     bool *crosses = SN_NEW0(bool, triangle_count + 1);
     sinew_status status =
-        s->rest && s->triangles && s->takes_part && s->crosses && tangled && layer && crosses
+        s->rest && s->triangles && s->takes_part && s->crosses && s->body && tangled && layer &&
+                crosses
             ? count_layers(vertex_count, rest, triangle_count, triangles, layer, error)
             : sn_no_memory(error);
     if (status == SINEW_OK) status = sn_check_interrupt(error);
     if (status == SINEW_OK)
         status =
             sn_crossing_triangles(vertex_count, rest, triangle_count, triangles, crosses, error);
+    for (int t = 0; status == SINEW_OK && t < triangle_count; t++)
+        for (int c = 0; crosses[t] && c < 3; c++)
+            s->crosses[triangles[3 * (size_t)t + (size_t)c]] = true;
+    if (status == SINEW_OK)
+        status = find_bodies(s, triangle_count, triangles, rigid, crosses, error);
     if (status == SINEW_OK)
         status = sn_find_tangled(vertex_count, triangle_count, triangles, crosses, tangled,
                                  s->crosses, error);
@@ -154,7 +229,7 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
 void sn_contact_surface_destroy(sn_contact_surface *s) {
     if (!s) return;
     sn_free(s->triangles), sn_free(s->edges), sn_free(s->points), sn_free(s->rest);
-    sn_free(s->place), sn_free(s->takes_part), sn_free(s->crosses);
+    sn_free(s->place), sn_free(s->takes_part), sn_free(s->crosses), sn_free(s->body);
     sn_hierarchy_free(&s->point_tree), sn_hierarchy_free(&s->edge_tree);
     sn_hierarchy_free(&s->triangle_tree);
     sn_free(s);

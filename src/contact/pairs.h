@@ -4,7 +4,8 @@
  * Distances are kept above a least one, `reach`: a shape that keeps it is free of crossings, also
  * after its coordinates were rounded to floats. Pairs that are closer than twice that at rest keep
  * half of it; what touches at rest is exempt (seams), as are triangles that cross at rest and those
- * beside them.
+ * beside them. Rigid parts that cross each other at rest, such as teeth and gums, count as one
+ * body: they take part against everything else, but not against themselves.
  *
  *   sn_contact_surface   which triangles, edges and vertices take part: built once
  *   sn_contact_find      pairs that may come near each other on the path
@@ -37,12 +38,15 @@ typedef struct sn_contact_surface {
     int dropped;      /* triangles left out: at or beside crossings at rest, or in tangled pieces */
     bool *takes_part; /* per triangle of the mesh */
     bool *crosses;    /* per vertex of the mesh: of a triangle that crosses at rest */
+    int *body;        /* per vertex of the mesh: the rigid body that it belongs to, or -1 */
 } sn_contact_surface;
 
-/* Triangles whose corners are all `inside` (NULL: all). gap > 0, length units. */
+/* Triangles whose corners are all `inside` (NULL: all). rigid: per vertex (NULL: none), whole
+ * pieces of the mesh. gap > 0, length units. */
 sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int triangle_count,
-                                       const int *triangles, const bool *inside, double gap,
-                                       sn_contact_surface **surface, sinew_error *error);
+                                       const int *triangles, const bool *inside, const bool *rigid,
+                                       double gap, sn_contact_surface **surface,
+                                       sinew_error *error);
 void sn_contact_surface_destroy(sn_contact_surface *surface);
 
 /* Vertex v[0] and triangle v[1..3], or edges v[0] v[1] and v[2] v[3]. */

@@ -106,6 +106,11 @@ static bool share_a_vertex(const sn_contact_pair *pair) {
     return false;
 }
 
+static bool of_one_body(const sn_contact_surface *s, const sn_contact_pair *pair) {
+    int body = s->body[pair->v[0]];
+    return body >= 0 && body == s->body[pair->v[3]];
+}
+
 /* One search, shared by the threads that work on it. */
 typedef struct pair_search {
     const sn_contact_surface *s;
@@ -123,7 +128,8 @@ static bool over_budget(const pair_search *p) {
 /* False: no memory. */
 static bool test_pair(const pair_search *p, bool edges, int i, int j, sn_pair_list *list) {
     sn_contact_pair pair = pair_of(p->s, edges, i, j);
-    if (share_a_vertex(&pair) || !sn_contact_may_meet(p->s, &pair, p->w->from, p->w->to, p->wide))
+    if (share_a_vertex(&pair) || of_one_body(p->s, &pair) ||
+        !sn_contact_may_meet(p->s, &pair, p->w->from, p->w->to, p->wide))
         return true;
     if (!SN_RESERVE(list->pairs, list->capacity, list->count + 1)) return false;
     list->pairs[list->count++] = pair;

@@ -70,17 +70,21 @@ sinew_status sn_layer_contact_create(const sn_skin *skin, const sinew_rig *rig,
     *contact = NULL;
     sn_layer_contact *c = SN_NEW0(sn_layer_contact, 1);
     if (!c) return sn_no_memory(error);
-    bool *inside = SN_NEW(bool, mesh->vertex_count);
-    sinew_status status = inside ? SINEW_OK : sn_no_memory(error);
-    for (int v = 0; status == SINEW_OK && v < mesh->vertex_count; v++) inside[v] = true;
+    bool *inside = SN_NEW(bool, mesh->vertex_count), *teeth = SN_NEW(bool, mesh->vertex_count);
+    sinew_status status = inside && teeth ? SINEW_OK : sn_no_memory(error);
+    for (int v = 0; status == SINEW_OK && v < mesh->vertex_count; v++) {
+        inside[v] = true;
+        teeth[v] = sinew_anatomy_piece_kind(anatomy, sinew_anatomy_pieces(anatomy)[v]) ==
+                   SINEW_PIECE_KIND_TEETH;
+    }
     for (int i = 0; status == SINEW_OK && i < riders->count; i++) inside[riders->vertex[i]] = false;
     if (status == SINEW_OK) status = make_skin(skin, rig, anatomy, &c->skin, error);
     if (status == SINEW_OK) status = make_factor(c->skin, &c->factor, error);
     if (status == SINEW_OK)
         status = sn_contact_surface_create(mesh->vertex_count, skin->rest, mesh->triangle_count,
-                                           mesh->triangles, inside, GAP * skin->diagonal,
+                                           mesh->triangles, inside, teeth, GAP * skin->diagonal,
                                            &c->surface, error);
-    sn_free(inside);
+    sn_free(inside), sn_free(teeth);
     if (status != SINEW_OK) {
         sn_layer_contact_destroy(c);
         return status;

@@ -300,7 +300,7 @@ static sinew_status build_contact(sinew_force *force, const sinew_monitor *monit
     if (status == SINEW_OK)
         status = sn_contact_surface_create(
             mesh->vertex_count, mesh->positions, mesh->triangle_count, mesh->triangles, inside,
-            o->contact_gap * force->skin->diagonal, &force->surface, error);
+            NULL, o->contact_gap * force->skin->diagonal, &force->surface, error);
     if (status == SINEW_OK && force->surface->dropped > 0)
         status = sn_contact_log_left_out(mesh, inside, force->surface, force->surface->dropped,
                                          monitor, error);

@@ -52,7 +52,7 @@ sinew_status sn_self_create(sinew_spring *spring, const sinew_monitor *monitor,
         if (!embedded[v[0]]) memcpy(triangles + 3 * (size_t)count++, v, 3 * sizeof *v);
     }
     if (status == SINEW_OK)
-        status = sn_contact_surface_create(n, network->neutral, count, triangles, NULL,
+        status = sn_contact_surface_create(n, network->neutral, count, triangles, NULL, NULL,
                                            GAP * spring->options.contact_depth * network->diagonal,
                                            &spring->self, error);
     int left_out = status == SINEW_OK ? network->triangle_count - spring->self->triangle_count : 0;

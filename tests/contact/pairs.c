@@ -150,8 +150,8 @@ static void a_way_that_is_cut_back_never_crosses(void **state) {
     two_sheets(x, triangles, &count);
     sn_contact_surface *surface;
     sn_contact_work *work;
-    assert_ok(
-        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &surface, &error));
+    assert_ok(sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, NULL, 1e-3, &surface,
+                                        &error));
     assert_ok(sn_contact_work_create(surface, &work, &error));
     memcpy(start, x, sizeof x);
     uint64_t seed = 6;
@@ -188,8 +188,8 @@ static void what_is_left_out_is_named_by_part(void **state) {
     sinew_mesh *mesh;
     sn_contact_surface *surface;
     assert_ok(sinew_mesh_create(2 * SHEET, x, count, NULL, triangles, &mesh, &error));
-    assert_ok(
-        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &surface, &error));
+    assert_ok(sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, NULL, 1e-3, &surface,
+                                        &error));
     char text[5][8] = {"brow", "cheek", "nose", "ear", "chin"};
     char *names[] = {text[0], text[1], text[2], text[3], text[4]};
     int *parts = calloc((size_t)count, sizeof *parts);
@@ -239,8 +239,8 @@ static void triangles_that_cross_at_rest_are_left_out(void **state) {
     two_sheets(x, triangles, &count);
     for (int v = SHEET; v < 2 * SHEET; v++) x[3 * v + 2] -= 1;
     sn_contact_surface *surface;
-    assert_ok(
-        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &surface, &error));
+    assert_ok(sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, NULL, 1e-3, &surface,
+                                        &error));
     assert_true(surface->dropped > 0);
     assert_int_equal(surface->dropped + surface->triangle_count, count);
     sn_contact_surface_destroy(surface);
@@ -255,8 +255,8 @@ static void triangles_that_cross_at_rest_are_left_out(void **state) {
         for (int c = 0; c < 3; c++) tip[c][k] = middle;
     }
     tip[0][2] -= 0.2, tip[1][2] += 0.2, tip[2][2] += 0.2, tip[2][0] += 0.01;
-    assert_ok(
-        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &surface, &error));
+    assert_ok(sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, NULL, 1e-3, &surface,
+                                        &error));
     int marked = 0;
     for (int c = 0; c < 3; c++) {
         assert_true(surface->crosses[triangles[pierced + c]]);
@@ -264,6 +264,69 @@ static void triangles_that_cross_at_rest_are_left_out(void **state) {
     }
     for (int v = 0; v < 2 * SHEET; v++) marked += surface->crosses[v];
     assert_true(marked < SHEET);
+    sn_contact_surface_destroy(surface);
+}
+
+/* Vertices of the second sheet that take part, and pairs between the sheets and within the second
+ * one. */
+static void count_meetings(const double *x, int count, const int *triangles, const bool *rigid,
+                           int *takes, int *between, int *within) {
+    sinew_error error = {0};
+    sn_contact_surface *surface;
+    sn_contact_work *work;
+    const sn_contact_pair *pairs;
+    int found;
+    assert_ok(sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, rigid, 1e-3, &surface,
+                                        &error));
+    assert_ok(sn_contact_work_create(surface, &work, &error));
+    assert_ok(sn_contact_find(surface, work, x, x, 1.5, &pairs, &found, &error));
+    *takes = *between = *within = 0;
+    for (int v = SHEET; v < 2 * SHEET; v++) *takes += surface->place[v] >= 0;
+    for (int i = 0; i < found; i++) {
+        bool first = pairs[i].v[0] >= SHEET, last = pairs[i].v[3] >= SHEET;
+        *between += first != last, *within += first && last;
+    }
+    sn_contact_work_destroy(work);
+    sn_contact_surface_destroy(surface);
+}
+
+/* As lips and teeth whose roots intersect the gums. */
+static void rigid_parts_that_cross_each_other_meet_everything_else(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    double x[6 * SHEET];
+    int triangles[12 * SHEET], count, takes, between, within;
+    bool rigid[2 * SHEET];
+    two_sheets(x, triangles, &count);
+    for (int v = 0; v < 2 * SHEET; v++) rigid[v] = v >= SHEET;
+    count_meetings(x, count, triangles, rigid, &takes, &between, &within);
+    assert_int_equal(takes, SHEET);
+    assert_true(between > 0 && within > 0);
+    /* every other row of the second sheet passes through its neighbors */
+    for (int v = SHEET; v < 2 * SHEET; v++)
+        if (v / SIDE % 2) x[3 * v + 1] += 2.3, x[3 * v + 2] += 0.1;
+    count_meetings(x, count, triangles, NULL, &takes, &between, &within);
+    assert_int_equal(takes, 0);
+    assert_int_equal(between, 0);
+    count_meetings(x, count, triangles, rigid, &takes, &between, &within);
+    assert_int_equal(takes, SHEET);
+    assert_true(between > 0);
+    assert_int_equal(within, 0);
+    /* through the first sheet, which is not rigid: left out there all the same */
+    for (int v = SHEET; v < SHEET + SIDE; v++) x[3 * v + 2] -= 1;
+    sn_contact_surface *surface;
+    assert_ok(sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, rigid, 1e-3, &surface,
+                                        &error));
+    int dropped = surface->dropped, crosses = 0;
+    for (int v = 0; v < 2 * SHEET; v++) crosses += surface->crosses[v];
+    sn_contact_surface_destroy(surface);
+    assert_true(dropped > 0 && dropped < count);
+    for (int v = 0; v < 2 * SHEET; v++) rigid[v] = true;
+    assert_ok(sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, rigid, 1e-3, &surface,
+                                        &error));
+    assert_int_equal(surface->dropped, 0);
+    for (int v = 0; v < 2 * SHEET; v++) crosses -= surface->crosses[v];
+    assert_int_equal(crosses, 0);
     sn_contact_surface_destroy(surface);
 }
 
@@ -358,7 +421,8 @@ static void the_search_misses_no_pair(void **state) {
     for (int i = 0; i < 6 * SHEET; i++) to[i] += 3 + 0.05 * test_random(&seed);
     sn_contact_surface *s;
     sn_contact_work *work;
-    assert_ok(sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &s, &error));
+    assert_ok(
+        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, NULL, 1e-3, &s, &error));
     assert_ok(sn_contact_work_create(s, &work, &error));
     const sn_contact_pair *pairs;
     assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
@@ -395,7 +459,8 @@ static void a_repeated_search_misses_no_pair_and_keeps_the_order(void **state) {
     for (int v = SHEET; v < 2 * SHEET; v++) to[3 * v + 2] -= 1.1;
     sn_contact_surface *s;
     sn_contact_work *work;
-    assert_ok(sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &s, &error));
+    assert_ok(
+        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, NULL, 1e-3, &s, &error));
     assert_ok(sn_contact_work_create(s, &work, &error));
     const sn_contact_pair *pairs;
     uint64_t seed = 5;
@@ -424,8 +489,8 @@ static sn_contact_surface *pile(int copies, double apart, double *x, int *triang
         for (int i = 0; i < 9; i++) x[9 * c + i] = corner[i] + (i % 3 == 2 ? apart * c : 0);
     for (int i = 0; i < 3 * copies; i++) triangles[i] = i;
     sn_contact_surface *surface;
-    assert_ok(
-        sn_contact_surface_create(3 * copies, x, copies, triangles, NULL, 1e-3, &surface, &error));
+    assert_ok(sn_contact_surface_create(3 * copies, x, copies, triangles, NULL, NULL, 1e-3,
+                                        &surface, &error));
     return surface;
 }
 
@@ -468,8 +533,8 @@ static sinew_status make_surface_and_work(void *user) {
     sn_contact_work *work = NULL;
     const sn_contact_pair *pairs;
     int count;
-    sinew_status status = sn_contact_surface_create(2 * SHEET, both->x, both->count,
-                                                    both->triangles, NULL, 1e-3, &surface, &error);
+    sinew_status status = sn_contact_surface_create(
+        2 * SHEET, both->x, both->count, both->triangles, NULL, NULL, 1e-3, &surface, &error);
     if (status == SINEW_OK) status = sn_contact_work_create(surface, &work, &error);
     if (status == SINEW_OK)
         status = sn_contact_find(surface, work, both->x, both->x, 1, &pairs, &count, &error);
@@ -494,8 +559,8 @@ static void only_triangles_inside_take_part(void **state) {
     sn_contact_surface *surface;
     two_sheets(both.x, both.triangles, &both.count);
     for (int v = SHEET; v < 2 * SHEET; v++) inside[v] = true;
-    assert_ok(sn_contact_surface_create(2 * SHEET, both.x, both.count, both.triangles, inside, 1e-3,
-                                        &surface, &error));
+    assert_ok(sn_contact_surface_create(2 * SHEET, both.x, both.count, both.triangles, inside, NULL,
+                                        1e-3, &surface, &error));
     assert_int_equal(surface->point_count, SHEET);
     assert_int_equal(surface->triangle_count, both.count / 2);
     for (int v = 0; v < 2 * SHEET; v++) {
@@ -595,6 +660,7 @@ int test_pairs(void) {
         cmocka_unit_test(a_way_that_is_cut_back_never_crosses),
         cmocka_unit_test(what_is_left_out_is_named_by_part),
         cmocka_unit_test(triangles_that_cross_at_rest_are_left_out),
+        cmocka_unit_test(rigid_parts_that_cross_each_other_meet_everything_else),
         cmocka_unit_test(a_piece_in_a_larger_one_is_embedded),
         cmocka_unit_test(the_search_misses_no_pair),
         cmocka_unit_test(a_repeated_search_misses_no_pair_and_keeps_the_order),
