@@ -579,7 +579,7 @@ static void triangles_without_three_corners_take_no_part(void **state) {
     const double x[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 3, 0, 0, 3, 1, 0, 3, 0, 1, 4, 1, 1};
     const int triangles[] = {3, 3, 4, 0, 1, 2, 3, 4, 4, 5, 6, 5};
     sn_contact_surface *surface;
-    assert_ok(sn_contact_surface_create(7, x, 4, triangles, NULL, 1e-3, &surface, &error));
+    assert_ok(sn_contact_surface_create(7, x, 4, triangles, NULL, NULL, 1e-3, &surface, &error));
     assert_int_equal(surface->triangle_count, 1);
     assert_int_equal(surface->dropped, 0);
     assert_int_equal(surface->edge_count, 3);
