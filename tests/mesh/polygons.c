@@ -5,17 +5,17 @@
 #include "shapes.h"
 
 /* Signed areas, along z, of the triangles of a mesh with one flat polygon. */
-static void assert_cut_of_flat_polygon(int corners, const double *xy) {
+static void assert_cut_in_unit(int corners, const double *xy, double unit) {
     double *positions = malloc(sizeof(double) * 3 * (size_t)corners);
     int *polygon = malloc(sizeof(int) * (size_t)corners);
     double whole = 0;
     for (int c = 0; c < corners; c++) {
         int d = (c + 1) % corners;
-        positions[3 * c] = xy[2 * c];
-        positions[3 * c + 1] = xy[2 * c + 1];
+        positions[3 * c] = unit * xy[2 * c];
+        positions[3 * c + 1] = unit * xy[2 * c + 1];
         positions[3 * c + 2] = 7;
         polygon[c] = c;
-        whole += 0.5 * (xy[2 * c] * xy[2 * d + 1] - xy[2 * d] * xy[2 * c + 1]);
+        whole += 0.5 * unit * unit * (xy[2 * c] * xy[2 * d + 1] - xy[2 * d] * xy[2 * c + 1]);
     }
     int start[2] = {0, corners};
     sinew_error error;
@@ -32,9 +32,15 @@ static void assert_cut_of_flat_polygon(int corners, const double *xy) {
         assert_true(normal.z * whole >= 0); /* no triangle is flipped */
         sum += 0.5 * normal.z;
     }
-    assert_close(sum, whole, 1e-12 * corners);
+    assert_close(sum, whole, 1e-12 * corners * unit * unit);
     sinew_mesh_destroy(mesh);
     free(positions), free(polygon);
+}
+
+static void assert_cut_of_flat_polygon(int corners, const double *xy) {
+    assert_cut_in_unit(corners, xy, 1);
+    assert_cut_in_unit(corners, xy, 0.001);
+    assert_cut_in_unit(corners, xy, 1000);
 }
 
 static void flat_polygons_are_covered_without_flips(void **state) {

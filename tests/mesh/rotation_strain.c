@@ -260,15 +260,19 @@ static void mirrored_pose_comes_back_with_proper_rotations(void **state) {
  * pose. */
 static void elements_flat_at_rest_open_and_close_exactly(void **state) {
     (void)state;
-    const double rest[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0.5, 1, 0, 0.5, 1, 0, 2, 1e-12, 0};
+    double rest[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0.5, 1, 0, 0.5, 1, 0, 2, 1e-12, 0};
     const int triangles[] = {0, 1, 2, 1, 3, 2, 2, 3, 4, 4, 4, 5, 4, 5, 3, 1, 6, 0};
     uint64_t seed = 1;
     sn_rotation_strain *rs = structure_of(7, rest, 3, 6, triangles);
     double pose[21], result[21];
-    for (int trial = 0; trial < 20; trial++) {
+    for (int trial = 0; trial < 40; trial++) {
         for (int k = 0; k < 21; k++) pose[k] = rest[k] + test_random(&seed);
         scaled_pose(rs, rest, pose, 1, result);
         assert_below(largest_difference(21, pose, result), 1e-8);
+        if (trial != 20) continue;
+        sn_rotation_strain_destroy(rs);
+        rest[19] = 1e-20; /* thinner than rounding of the coordinates */
+        rs = structure_of(7, rest, 3, 6, triangles);
     }
     scaled_pose(rs, rest, pose, 0, result);
     assert_below(largest_difference(21, rest, result), 1e-9);

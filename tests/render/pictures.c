@@ -189,6 +189,40 @@ static void heat_colours_rise_from_blue_to_red(void **state) {
         assert_close(sn_color_encode(sn_color_decode((float)i / 255)), i / 255.0, 1e-5);
 }
 
+static void assert_shown(sn_color color, double r, double g, double b) {
+    assert_close(sn_color_encode(color.r), r, 1e-5);
+    assert_close(sn_color_encode(color.g), g, 1e-5);
+    assert_close(sn_color_encode(color.b), b, 1e-5);
+}
+
+/* Stops are even, mixed as they are shown; what is beyond the ends, or no number, has their color.
+ */
+static void color_scales_pass_their_stops(void **state) {
+    (void)state;
+    const double low[] = {-INFINITY, -2, -1, 0, NAN}, high[] = {1, 1.0000001, 7, INFINITY};
+    for (int i = 0; i < 5; i++) assert_shown(sn_color_heat(low[i]), 0.19, 0.26, 0.58);
+    for (int i = 0; i < 4; i++) {
+        assert_shown(sn_color_heat(high[i]), 0.78, 0.18, 0.18);
+        assert_shown(sn_color_diverging(high[i]), 0.70, 0.12, 0.18);
+        assert_shown(sn_color_diverging(-high[i]), 0.13, 0.34, 0.66);
+    }
+    assert_shown(sn_color_heat(0.1), 0.175, 0.395, 0.635);
+    assert_shown(sn_color_heat(0.4), 0.30, 0.74, 0.58);
+    assert_shown(sn_color_heat(0.85), (3 * 0.96 + 0.78) / 4, (3 * 0.62 + 0.18) / 4,
+                 (3 * 0.26 + 0.18) / 4);
+    assert_shown(sn_color_diverging(0), 0.97, 0.97, 0.96);
+    assert_shown(sn_color_diverging(0.25), 0.96, 0.815, 0.74);
+    for (int i = 0; i < 8; i++) {
+        sn_color own = sn_color_line(i), again = sn_color_line(i + 8);
+        assert_true(own.r == again.r && own.g == again.g && own.b == again.b);
+        for (int k = 0; k < i; k++) {
+            sn_color other = sn_color_line(k);
+            assert_true(fabs(own.r - other.r) + fabs(own.g - other.g) + fabs(own.b - other.b) >
+                        0.05);
+        }
+    }
+}
+
 static void video_without_ffmpeg_is_unavailable_and_leaves_nothing(void **state) {
     (void)state;
     sinew_error error;
@@ -375,6 +409,7 @@ int test_pictures(void) {
         cmocka_unit_test(unusable_input_is_refused_with_a_message),
         cmocka_unit_test(cameras_stay_near_the_shapes),
         cmocka_unit_test(heat_colours_rise_from_blue_to_red),
+        cmocka_unit_test(color_scales_pass_their_stops),
         cmocka_unit_test(video_without_ffmpeg_is_unavailable_and_leaves_nothing),
         cmocka_unit_test(video_appears_when_closed),
         cmocka_unit_test(a_cancelled_picture_is_none),
