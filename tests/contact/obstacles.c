@@ -143,6 +143,11 @@ static void a_moved_obstacle_answers_as_the_point_moved_back(void **state) {
     sinew_obstacle_move(moved, NULL, NULL); /* back */
     assert_close(sinew_obstacle_distance(moved, at_p, NULL),
                  sinew_obstacle_distance(still, at_p, NULL), 0);
+    for (int k = 0; k < 3; k++) { /* in every direction */
+        const double beside[3] = {k == 0 ? 9 : 0.5, k == 1 ? 9 : 0, k == 2 ? 9 : 0};
+        assert_close(sinew_obstacle_distance(moved, beside, NULL),
+                     sinew_obstacle_distance(still, beside, NULL), 0);
+    }
     sinew_obstacle_destroy(still), sinew_obstacle_destroy(moved);
 }
 

@@ -173,6 +173,37 @@ static void a_way_that_is_cut_back_never_crosses(void **state) {
     sn_contact_surface_destroy(surface);
 }
 
+/* The tip of a triangle falls through another: it stops just above, whichever of the two is listed
+ * first, and what meets nothing goes all of its way. */
+static void a_tip_stops_above_what_it_falls_on(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    const double tip[9] = {0, 0, 1, 0.5, 0, 3, -0.5, 0.1, 3},
+                 floor[9] = {-2, -2, 0, 2, -2, 0, 0, 3, 0};
+    const int triangles[6] = {0, 1, 2, 3, 4, 5};
+    for (int order = 0; order < 2; order++) {
+        double x[18], next[18], goal[18], cut;
+        memcpy(x + (order ? 9 : 0), tip, sizeof tip);
+        memcpy(x + (order ? 0 : 9), floor, sizeof floor);
+        memcpy(goal, x, sizeof x);
+        int first = order ? 3 : 0;
+        for (int v = first; v < first + 3; v++) goal[3 * v + 2] -= 1.5;
+        memcpy(next, goal, sizeof goal);
+        sn_contact_surface *surface;
+        sn_contact_work *work;
+        assert_ok(
+            sn_contact_surface_create(6, x, 2, triangles, NULL, NULL, 1e-3, &surface, &error));
+        assert_ok(sn_contact_work_create(surface, &work, &error));
+        assert_ok(sn_contact_cut_back(surface, work, x, next, &cut, &error));
+        assert_true(next[3 * first + 2] > 1e-4 && next[3 * first + 2] < 0.1);
+        assert_close(cut, (1 - next[3 * first + 2]) / 1.5, 1e-12);
+        for (int k = 0; k < 18; k++)
+            if (k != 3 * first + 2) assert_close(next[k], goal[k], 0);
+        sn_contact_work_destroy(work);
+        sn_contact_surface_destroy(surface);
+    }
+}
+
 static void keep_line(sinew_log_level level, const char *line, void *user) {
     if (level == SINEW_LOG_LEVEL_WARNING) snprintf(user, 300, "%s", line);
 }
@@ -658,6 +689,7 @@ int test_pairs(void) {
         cmocka_unit_test(impacts_come_before_the_crossing_and_not_long_before),
         cmocka_unit_test(what_stays_apart_is_never_near),
         cmocka_unit_test(a_way_that_is_cut_back_never_crosses),
+        cmocka_unit_test(a_tip_stops_above_what_it_falls_on),
         cmocka_unit_test(what_is_left_out_is_named_by_part),
         cmocka_unit_test(triangles_that_cross_at_rest_are_left_out),
         cmocka_unit_test(rigid_parts_that_cross_each_other_meet_everything_else),
