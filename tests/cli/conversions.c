@@ -171,6 +171,20 @@ static void modal_options_reach_the_model(void **state) {
     expect_code(0, "test $(wc -l <modes.csv) -ge 7");
 }
 
+static void info_says_what_a_mesh_consists_of(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("m.obj", "v 1 2 3\nv 5 2 3\nv 5 8 3\nv 1 8 4\nv 0 9 15\nv -2 2.5 3\n"
+                        "g low\nf 1 2 3 4\nf 1 4 6\ng high\nf 1 2 3 4 5\n");
+    const run_result *r = expect_code(0, "sinew info m.obj");
+    static const char *const lines[] = {
+        "6 vertices, 3 faces (1 triangles, 1 quads, 1 larger), 6 triangles in all",
+        "box -2 2 3 to 5 9 15, diagonal 15.5563", /* the root of 242 */
+        "0 texture coordinates, 0 normals, 2 parts", "part low: 2 faces", "part high: 1 faces"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!strstr(r->out, lines[i])) fail_msg("'%s' is not in:\n%s", lines[i], r->out);
+}
+
 int test_conversions(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_survive_every_format_that_holds_them),
@@ -179,6 +193,7 @@ int test_conversions(void) {
         cmocka_unit_test(broken_shapes_that_a_mesh_does_not_need_are_named),
         cmocka_unit_test(obstacles_pins_and_pulls_reach_the_spring_model),
         cmocka_unit_test(modal_options_reach_the_model),
+        cmocka_unit_test(info_says_what_a_mesh_consists_of),
     };
     return cmocka_run_group_tests_name("conversions", tests, NULL, NULL);
 }
