@@ -258,7 +258,8 @@ sinew_status cli_add_rig(cli_call *call, json_t *document, bool sized) {
 
 /* A scene that is piped in, as /dev/stdin or /proc/self/fd/3, has no folder of its own. */
 static bool is_piped(const char *path) {
-    return !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6);
+    return !strcmp(path, "/dev/stdin") || !strncmp(path, "/dev/fd/", 8) ||
+           !strncmp(path, "/proc/", 6);
 }
 
 char *cli_scene_folder(const cli_call *call, const char *path) {
