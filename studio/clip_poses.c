@@ -1,11 +1,12 @@
 #include "clip_poses.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "files.h"
 
 /* Frames per second that are looked at. */
 #define LOOKED_AT 15.0
@@ -62,8 +63,7 @@ static char *name_pose(const char *file, const char *clip) {
     char *name = malloc(front + length + 5);
     if (!name) return NULL;
     sprintf(name, "%s%s%s.obj", file, FOLDER, clip);
-    for (char *c = name + front; *c; c++)
-        if (iscntrl((unsigned char)*c) || strchr("/\\:*?\"<>|%", *c)) *c = '_';
+    files_clean_name(name + front);
     return name;
 }
 

@@ -42,13 +42,16 @@ typedef struct dropped {
     size_t size;
 } dropped;
 
-/* Without folders, and without the signs that mean something in paths and patterns. */
+void files_clean_name(char *name) {
+    for (char *c = name; *c; c++)
+        if (iscntrl((unsigned char)*c) || strchr("/\\:*?\"<>|%", *c)) *c = '_';
+}
+
+/* A copy without folders. */
 static char *clean_name(const char *given) {
     const char *slash = strrchr(given, '/');
     char *name = strdup(slash ? slash + 1 : given);
-    if (!name) return NULL;
-    for (char *c = name; *c; c++)
-        if (iscntrl((unsigned char)*c) || strchr("\\:*?\"<>|%", *c)) *c = '_';
+    if (name) files_clean_name(name);
     return name;
 }
 

@@ -12,6 +12,9 @@
 
 enum { FILES_LIMIT = 2000 }; /* files in one drop */
 
+/* Replaces the signs that mean something in paths and patterns, in place. */
+void files_clean_name(char *name);
+
 /* A binary message from a page: header {"type": "files", "files": [{"name", "size"}, ...]} and the
  * bytes of the files one after the other. Writes them into the project and gives the patch that
  * uses them: a rig, a clip, a take or a scene; with "use": "obstacle", meshes as obstacles.
