@@ -12,7 +12,7 @@ sinew_status cli_refuse_take_as_rig(cli_call *call) {
     for (int i = 0; i < call->argument_count; i++) {
         const char *path = call->arguments[i];
         if (has_ending(path, ".csv") || has_ending(path, ".c3d") || has_ending(path, ".trc"))
-            return cli_usage(call, "%s is no rig; a take is given as --markers %s", path, path);
+            return cli_usage(call, "%s is not a rig; pass a take as --markers %s", path, path);
     }
     return SINEW_OK;
 }

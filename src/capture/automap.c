@@ -585,8 +585,8 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
             keep_scale(m, &r->alignment);
         if (!r->same_face && leaves_nod_open(m, &a))
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
-                   "the landmarks that the names of the markers indicate lie close together: check "
-                   "the map away from them");
+                   "the named landmarks lie close together: check where the map puts markers that "
+                   "are far from them");
         if (swapped)
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                    "the names of the markers use the viewer's left and right");

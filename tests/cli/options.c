@@ -185,7 +185,7 @@ static void takes_are_not_rigs_and_sliders_left_out_are_told(void **state) {
                                         "force face face/markers.csv --out x.pc2"};
     for (int i = 0; i < 2; i++)
         assert_non_null(strstr(expect_code(2, "sinew %s", verbs[i])->err,
-                               "no rig; a take is given as --markers face/markers.csv"));
+                               "not a rig; pass a take as --markers face/markers.csv"));
     const run_result *r = expect_code(0, "sinew fit face --markers face/markers.csv --map "
                                          "face/markers_map.csv --frames 0-1 --out w.csv "
                                          "--only 'jaw*'");
