@@ -114,3 +114,12 @@ int files_with(const char *part) {
     sn_names_free(names, count);
     return found;
 }
+
+json_t *read_json(const char *name) {
+    char *path = sn_path_join(folder, name);
+    json_error_t place;
+    json_t *root = json_load_file(path, 0, &place);
+    if (!root) fail_msg("%s: %s", name, place.text);
+    sn_free(path);
+    return root;
+}

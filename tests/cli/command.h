@@ -2,6 +2,7 @@
 #ifndef TESTS_CLI_COMMAND_H
 #define TESTS_CLI_COMMAND_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 typedef struct run_result {
@@ -27,6 +28,8 @@ void use_moments(void);
 
 void write_text(const char *name, const char *text);
 void write_bytes(const char *name, const void *bytes, size_t size);
+/* The JSON in a file of the fresh folder; release with json_decref. */
+json_t *read_json(const char *name);
 /* Number of entries of the fresh folder whose name contains the part. */
 int files_with(const char *part);
 

@@ -10,6 +10,7 @@ int test_runs(void);
 int test_signals(void);
 int test_locks(void);
 int test_markers(void);
+int test_play(void);
 int test_recordings(void);
 int test_conversions(void);
 int test_fallbacks(void);

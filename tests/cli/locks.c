@@ -2,17 +2,11 @@
 
 #include <jansson.h>
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "command.h"
 #include "groups.h"
 
-static double total_of(const char *folder, const char *name) {
-    char *path = sn_path_join(folder, "r.json");
-    json_error_t place;
-    json_t *root = json_load_file(path, 0, &place);
-    if (!root) fail_msg("%s", place.text);
-    sn_free(path);
+static double total_of(const char *name) {
+    json_t *root = read_json("r.json");
     double value = json_number_value(json_object_get(json_object_get(root, "totals"), name));
     json_decref(root);
     return value;
@@ -20,13 +14,13 @@ static double total_of(const char *folder, const char *name) {
 
 static void an_edit_is_attenuated(void **state) {
     (void)state;
-    const char *folder = fresh_folder();
+    fresh_folder();
     const run_result *r =
         expect_code(0, "sinew lock --sample arm --lock cuff:v:1500-1520 --edit elbow90=1 --trade "
                        "--alpha 10x --out e.csv --corrective c.obj --report r.json");
     assert_non_null(strstr(r->out, "1 lock, "));
-    assert_true(total_of(folder, "reduction") > 1.5);
-    assert_true(total_of(folder, "lowest") >= 0 && total_of(folder, "highest") <= 1);
+    assert_true(total_of("reduction") > 1.5);
+    assert_true(total_of("lowest") >= 0 && total_of("highest") <= 1);
     assert_int_equal(files_with("e.csv"), 1);
     assert_int_equal(files_with("c.obj"), 1);
     r = expect_code(0, "sinew lock --sample arm --lock a:v:1500 --lock b:v:1501 --edit elbow90=1");
@@ -35,11 +29,11 @@ static void an_edit_is_attenuated(void **state) {
 
 static void alpha_zero_changes_nothing(void **state) {
     (void)state;
-    const char *folder = fresh_folder();
+    fresh_folder();
     expect_code(0, "sinew lock --sample arm --lock cuff:v:1500-1520 --edit elbow90=0.7 --alpha 0 "
                    "--report r.json");
-    assert_close(total_of(folder, "reduction"), 1, 1e-9);
-    assert_close(total_of(folder, "kept"), 1, 1e-9);
+    assert_close(total_of("reduction"), 1, 1e-9);
+    assert_close(total_of("kept"), 1, 1e-9);
 }
 
 static void a_take_is_filtered_and_scenes_agree(void **state) {
@@ -117,12 +111,12 @@ static void wrong_lock_calls_are_refused(void **state) {
 
 static void interference_lists_pairs_and_draws(void **state) {
     (void)state;
-    const char *folder = fresh_folder();
+    fresh_folder();
     const run_result *r =
         expect_code(0, "sinew interference --sample arm --top 3 --out p.csv --matrix m.png "
                        "--cosine c.png --heat h.png --report r.json");
     assert_non_null(strstr(r->out, "is disturbed by"));
-    assert_true(total_of(folder, "targets") > 3);
+    assert_true(total_of("targets") > 3);
     expect_code(0, "test $(wc -l <p.csv) -eq 4");
     assert_int_equal(files_with(".png"), 3);
     expect_refusal(3, "nowhere", "sinew interference --sample arm --select region:nowhere");

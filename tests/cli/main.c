@@ -17,6 +17,7 @@ static const struct {
     {"signals", test_signals},
     {"locks", test_locks},
     {"markers", test_markers},
+    {"play", test_play},
     {"recordings", test_recordings},
     {"conversions", test_conversions},
     {"fallbacks", test_fallbacks},

@@ -18,15 +18,6 @@ static void prepare(void) {
     expect_code(0, "sinew sample face --vertices 1000 --out face");
 }
 
-static json_t *report_of(const char *name) {
-    char *path = sn_path_join(folder, name);
-    json_error_t place;
-    json_t *root = json_load_file(path, 0, &place);
-    if (!root) fail_msg("%s", place.text);
-    sn_free(path);
-    return root;
-}
-
 static sinew_frames *frames_of(const char *name) {
     sinew_error error = {0};
     sinew_frames *frames;
@@ -75,7 +66,7 @@ static void reports_hold_marker_and_dense_errors_frame_by_frame(void **state) {
                     "sinew %s " FOLLOW " --fps 30 --frames 20-24 --truth truth.pc2 --out f.pc2 "
                     "--error-plot plot.png --report r.json",
                     runs[r]);
-        json_t *report = report_of("r.json");
+        json_t *report = read_json("r.json");
         sinew_frames *frames = frames_of("f.pc2");
         double sum = 0, worst = 0;
         for (int f = 0; f < 5; f++) {
@@ -108,7 +99,7 @@ static void a_report_that_is_ok_has_no_message(void **state) {
     prepare();
     expect_code(0, "sinew fit " FOLLOW " --method sbs --fps 20 --frames 10-40 --out o.pc2 --report "
                    "r.json");
-    json_t *report = report_of("r.json");
+    json_t *report = read_json("r.json");
     assert_string_equal(json_string_value(json_object_get(report, "status")), "ok");
     assert_null(json_object_get(report, "message"));
     json_decref(report);
@@ -128,7 +119,7 @@ static void truth_is_met_at_any_rate(void **state) {
                         "sinew fit " FOLLOW " --method sbs --fps %s --frames 10-20 --truth t.%s "
                         "--out o.pc2 --report r.json",
                         rates[r], endings[e]);
-            json_t *report = report_of("r.json");
+            json_t *report = read_json("r.json");
             assert_below(total(report, "truth_error_worst"), 1e-4);
             json_decref(report);
         }
@@ -142,57 +133,6 @@ static void truth_of_another_face_is_refused_and_leaves_nothing(void **state) {
                    "sinew force " FOLLOW " --frames 0-2 --truth bar.pc2 --out f.pc2 "
                    "--error-plot plot.png");
     assert_int_equal(files_with("f.pc2") + files_with("plot"), 0);
-}
-
-static void a_take_and_a_rig_are_enough_for_a_picture(void **state) {
-    (void)state;
-    prepare();
-    expect_code(0, "sinew convert face/markers.csv take.trc");
-    const char *takes[] = {"face/markers.csv", "take.trc", "face/clip.csv"};
-    for (int i = 0; i < 3; i++) {
-        const run_result *r =
-            expect_code(0, "sinew play face %s --out p%d.png --size 400x128", takes[i], i);
-        assert_non_null(strstr(r->out, "wrote p"));
-    }
-    /* ten frames at once, and nothing else is left */
-    assert_int_equal(files_with(".png"), 3);
-    assert_int_equal(files_with(".frames.pc2"), 0);
-    expect_refusal(3, "take.xyz|markers",
-                   "cp take.trc take.xyz; sinew play face take.xyz --out q.png");
-    assert_int_equal(files_with("q.png"), 0);
-}
-
-/* The face 4 m to the side on top of a body, behind a veil, and with the axes of a program in which
- * z is up; its markers move along. */
-static void build_body(void) {
-    expect_code(0,
-                "cp -r face body && awk '/^v / {print \"v\", $2 + 4, -$4, $3; n++; next} {print} "
-                "END {for (k = 0; k < 8; k++) print \"v\", 4 + (k %% 2 ? .4 : -.4), (int(k / 2) "
-                "%% 2 ? .2 : -.2), (k < 4 ? -1.5 : -.3); print \"g body\"; "
-                "print \"f\", n+1, n+3, n+4, n+2; print \"f\", n+5, n+6, n+8, n+7; "
-                "print \"f\", n+1, n+2, n+6, n+5; print \"f\", n+3, n+7, n+8, n+4; "
-                "n += 8; for (k = 0; k < 4; k++) print \"v\", 4 + (k %% 2 ? .05 : -.05), -.3, "
-                "(k < 2 ? -.05 : .05); print \"g veil\"; print \"f\", n+1, n+2, n+4, n+3}' "
-                "face/neutral.obj > body/neutral.obj && cd body/targets && for f in *.target; do "
-                "awk 'NF == 4 && !/^#/ {print $1, $2, -$4, $3; next} {print}' $f > t && mv t $f; "
-                "done");
-    expect_code(0, "awk -F, -v OFS=, '/^#|^time/ {print; next} {for (i = 2; i < NF; i += 3) "
-                   "if ($i != \"\") {y = $(i + 1); $i += 4; $(i + 1) = -$(i + 2); $(i + 2) = y} "
-                   "print}' face/markers.csv > body/markers.csv");
-}
-
-/* Regions come from targets, which a file that is drawn as a mesh may have, too. */
-static void what_is_hidden_is_told_by_the_targets_of_a_file(void **state) {
-    (void)state;
-    prepare();
-    expect_code(0, "sinew sample face --vertices 1500 --out hide && sinew convert hide hide.glb "
-                   "&& sinew render hide.glb --out all.png --size 64x64");
-    static const char *const selections[] = {"region:lips", "'target:jawOpen>0.2'"};
-    for (int i = 0; i < 2; i++)
-        expect_code(0,
-                    "sinew render hide.glb --hide %s --out %d.png --size 64x64 && "
-                    "! cmp -s all.png %d.png",
-                    selections[i], i, i);
 }
 
 /* The mouth alone does not tell how far the head nods. */
@@ -209,107 +149,6 @@ static void landmarks_that_lie_close_together_are_said(void **state) {
     assert_null(strstr(r->err, "lie close together"));
     r = expect_code(0, "sinew map face mouth.csv"); /* of the actor, whose skin tells the rest */
     assert_null(strstr(r->err, "lie close together"));
-}
-
-/* A card in front of a face, as a part that exporters call helper geometry, or that only sounds
- * like it. */
-static void helper_geometry_is_left_out_of_pictures(void **state) {
-    (void)state;
-    const char *view = "--look-at 0,0,0,0.2 --azimuth 0 --no-ground --size 96x96 --out";
-    static const struct {
-        const char *part;
-        bool shown;
-    } cards[] = {{"helper-hair", false}, {"Joint-jaw", false}, {"UCX_head_01", false},
-                 {"helper-l-eye", true}, {"joints", true},     {"hair", true}};
-    prepare();
-    const char *add =
-        "awk '/^v / {n++} {print} END {for (k = 0; k < 4; k++) print \"v\", (k %% 2 ? "
-        ".05 : -.05), (k < 2 ? -.05 : .05), .3; if (!bare) print \"g %s\\nf\", "
-        "n+1, n+2, n+4, n+3}' bare=%d face/neutral.obj > %s/neutral.obj";
-    expect_code(0, "cp -r face card && cp -r face bare");
-    expect_code(0, add, "", 1, "bare"); /* its vertices are there, but no face */
-    const run_result *r = expect_code(0, "sinew render bare %s bare.png", view);
-    assert_null(strstr(r->out, "left out"));
-    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
-        expect_code(0, add, cards[i].part, 0, "card");
-        r = expect_code(0, "sinew render card %s card.png --report r.json", view);
-        char said[64];
-        snprintf(said, sizeof said, "left out part:%s: helper geometry", cards[i].part);
-        assert_int_equal(strstr(r->out, said) != NULL, !cards[i].shown);
-        json_t *report = report_of("r.json"), *names = json_object_get(report, "helpers");
-        assert_int_equal(json_array_size(names), !cards[i].shown);
-        json_decref(report);
-        assert_int_equal(sh("cmp -s bare.png card.png")->code, cards[i].shown);
-        expect_code(0, "sinew render card --hide none %s all.png && ! cmp -s bare.png all.png",
-                    view);
-        /* other selections do not bring it back */
-        expect_code(0, "sinew render card --hide 'v:0' %s other.png && cmp -s card.png other.png",
-                    view);
-    }
-    /* nothing else is there */
-    expect_code(0, "printf 'v 0 0 0\\nv 1 0 0\\nv 0 1 0\\ng joint-a\\nf 1 2 3\\n' > a.obj && sinew "
-                   "render a.obj --out a.png --size 64x64 && sinew render a.obj --hide none --out "
-                   "b.png --size 64x64 && cmp a.png b.png");
-    /* a take is shown without it, too, and it is named once */
-    expect_code(0, "sed -i 's/^g hair/g helper-hair/' card/neutral.obj");
-    r = expect_code(0, "sinew play card face/clip.csv --frames 0-1 --out p.png --size 200x64");
-    const char *first = strstr(r->out, "left out");
-    assert_non_null(first);
-    assert_non_null(strstr(first, "helper geometry"));
-    assert_null(strstr(first + 1, "left out"));
-    expect_code(0, "sinew play bare face/clip.csv --frames 0-1 --out q.png --size 200x64 && "
-                   "cmp p.png q.png");
-    r = expect_code(0, "sinew map card face/markers.csv --picture m.png");
-    assert_non_null(strstr(r->out, "left out part:helper-hair"));
-    expect_code(0, "sinew map bare face/markers.csv --picture n.png && cmp m.png n.png");
-}
-
-static void the_camera_shows_the_face_of_a_body(void **state) {
-    (void)state;
-    prepare();
-    build_body();
-    const char *takes[] = {"markers.csv", "clip.csv"};
-    for (int t = 0; t < 2; t++) {
-        expect_code(
-            0, "sinew play face face/%s --frames 0-1 --out a.png --size 200x64 --report a.json",
-            takes[t]);
-        expect_code(
-            0, "sinew play body body/%s --frames 0-1 --out b.png --size 200x64 --report b.json",
-            takes[t]);
-        json_t *reports[] = {report_of("a.json"), report_of("b.json")};
-        double x[2][4];
-        for (int i = 0; i < 2; i++) {
-            json_t *camera = json_object_get(reports[i], "camera");
-            assert_int_equal(json_unpack(camera, "{s:[F,F,F], s:F}", "center", &x[i][0], &x[i][1],
-                                         &x[i][2], "radius", &x[i][3]),
-                             0);
-        }
-        /* the same sphere, a little larger than the face */
-        assert_true(x[0][3] > 0.08 && x[0][3] < 0.2);
-        assert_below(fabs(x[1][3] - x[0][3]), 0.01 * x[0][3]);
-        assert_below(fabs(x[1][0] - x[0][0] - 4), 0.01 * x[0][3]);
-        assert_below(fabs(x[1][1] + x[0][2]), 0.01 * x[0][3]);
-        assert_below(fabs(x[1][2] - x[0][1]), 0.01 * x[0][3]);
-        /* of the body, the veil is in front of the face; of the face, nothing */
-        assert_null(json_object_get(reports[0], "hidden"));
-        json_t *hidden = json_object_get(reports[1], "hidden");
-        assert_int_equal(json_array_size(hidden), 1);
-        assert_string_equal(json_string_value(json_array_get(hidden, 0)), "part:veil");
-        json_decref(reports[0]), json_decref(reports[1]);
-    }
-    expect_code(
-        0,
-        "sinew play body body/clip.csv --hide part:veil --frames 0-1 --out c.png --size 200x64 && "
-        "cmp b.png c.png");
-    expect_code(
-        0, "sinew play body body/clip.csv --hide none --frames 0-1 --out d.png --size 200x64 && "
-           "! cmp -s b.png d.png");
-    expect_refusal(3, "part", "sinew play body body/clip.csv --hide part:hat --out e.png");
-    /* the same face without the veil */
-    expect_code(0,
-                "cp -r body bare && sed '/^g veil/,$d' body/neutral.obj > bare/neutral.obj && "
-                "for b in body bare; do sinew map $b body/markers.csv --picture map-$b.png; done "
-                "&& cmp map-body.png map-bare.png");
 }
 
 static void a_face_of_twice_the_size_moves_the_rig_alike(void **state) {
@@ -407,7 +246,7 @@ static void markers_that_come_late_are_carried_to_another_face_too(void **state)
         expect_code(0, line, "late.csv", "late.pc2", "late.json", "--neutral-frame 0");
     assert_non_null(strstr(r->err, "chin"));
     assert_non_null(strstr(r->err, "lipCornerLeft"));
-    json_t *whole = report_of("whole.json"), *late = report_of("late.json");
+    json_t *whole = read_json("whole.json"), *late = read_json("late.json");
     assert_int_equal((int)figure(late, 6, "markers_seen"), 60);
     assert_int_equal(
         json_integer_value(json_object_get(json_object_get(late, "take"), "neutral_sample")), 0);
@@ -421,7 +260,7 @@ static void markers_that_come_late_are_carried_to_another_face_too(void **state)
     expect_code(0,
                 "sinew fit " FOLLOW " --retarget --neutral-frame 40 --fps 30 --frames 20-20 --out "
                 "other.pc2 --report other.json");
-    json_t *other = report_of("other.json");
+    json_t *other = read_json("other.json");
     assert_int_equal(
         json_integer_value(json_object_get(json_object_get(other, "take"), "neutral_sample")), 40);
     json_decref(other);
@@ -480,7 +319,7 @@ static void frames_have_the_rate_of_the_take(void **state) {
                     "sinew fit face --markers %s --map face/markers_map.csv --frames 0-3 --out "
                     "f.mdd --report r.json",
                     takes[i]);
-        json_t *report = report_of("r.json");
+        json_t *report = read_json("r.json");
         assert_close(figure(report, 3, "time"), 3 / 60.0, 1e-12);
         json_decref(report);
     }
@@ -598,7 +437,7 @@ static void a_take_that_stands_elsewhere_finds_the_face_and_stays_there(void **s
         expect_code(0, line, verbs[v], "aside.csv", "aside.pc2", "aside.json");
         sinew_frames *here = frames_of("here.pc2"), *aside = frames_of("aside.pc2");
         assert_below(distance(aside, 2, here, 2, 0.3), 5e-4);
-        json_t *report = report_of("aside.json");
+        json_t *report = read_json("aside.json");
         assert_below(total(report, "marker_error_worst"), 2e-3);
         json_decref(report);
         sinew_frames_destroy(here), sinew_frames_destroy(aside);
@@ -611,7 +450,7 @@ static void map_finds_the_markers_of_a_take_in_any_unit(void **state) {
     write_thousandths("silent.csv", "");
     expect_code(0, "sinew map face silent.csv --map-out found.csv --picture found.png --report "
                    "m.json");
-    json_t *report = report_of("m.json"), *map = json_object_get(report, "map");
+    json_t *report = read_json("m.json"), *map = json_object_get(report, "map");
     assert_string_equal(json_string_value(json_object_get(map, "source")), "marker names");
     assert_int_equal(json_integer_value(json_object_get(map, "used")), 60);
     json_decref(report);
@@ -773,7 +612,7 @@ static void estimated_stiffness_is_kept_and_can_be_given_again(void **state) {
     expect_code(0, line, "first.pc2", "first.json");
     expect_code(0, line, "second.pc2", "second.json");
     expect_code(0, "cmp first.pc2 second.pc2");
-    json_t *reports[2] = {report_of("first.json"), report_of("second.json")};
+    json_t *reports[2] = {read_json("first.json"), read_json("second.json")};
     json_t *first = json_object_get(reports[0], "stiffness");
     json_t *second = json_object_get(reports[1], "stiffness");
     assert_true(json_is_false(json_object_get(first, "from_cache")));
@@ -838,7 +677,7 @@ static void the_margin_of_contact_says_who_takes_part(void **state) {
                     "sinew force face --curves face/clip.csv --frames 0-0 --contact lips %s --out "
                     "a.pc2 --report r.json",
                     margins[i]);
-        json_t *report = report_of("r.json");
+        json_t *report = read_json("r.json");
         count[i] = json_integer_value(
             json_object_get(json_object_get(report, "sheet"), "contact_triangles"));
         json_decref(report);
@@ -855,7 +694,7 @@ static void the_margin_of_contact_says_who_takes_part(void **state) {
 static int crossing_frames(const char *cache, double *fold) {
     expect_code(0, "sinew measure face2/neutral.obj --frames %s --intersections --report m.json",
                 cache);
-    json_t *report = report_of("m.json");
+    json_t *report = read_json("m.json");
     int crossing = 0;
     *fold = 0;
     for (int k = 0; k < (int)json_array_size(json_object_get(report, "frames")); k++) {
@@ -891,7 +730,7 @@ static void lips_that_cross_on_another_face_press_by_contact(void **state) {
      * without bending over a length: 32 to 35 degrees. */
     assert_below(flesh, 60);
     assert_below(skin, 60);
-    json_t *report = report_of("r.json");
+    json_t *report = read_json("r.json");
     assert_true(figure(report, 0, "contacts") == 0);
     assert_true(figure(report, 13, "contacts") > 10);
     /* what presses is off its markers by less than a millimetre */
@@ -905,11 +744,7 @@ int test_markers(void) {
         cmocka_unit_test(a_report_that_is_ok_has_no_message),
         cmocka_unit_test(truth_is_met_at_any_rate),
         cmocka_unit_test(truth_of_another_face_is_refused_and_leaves_nothing),
-        cmocka_unit_test(a_take_and_a_rig_are_enough_for_a_picture),
-        cmocka_unit_test(what_is_hidden_is_told_by_the_targets_of_a_file),
         cmocka_unit_test(landmarks_that_lie_close_together_are_said),
-        cmocka_unit_test(helper_geometry_is_left_out_of_pictures),
-        cmocka_unit_test(the_camera_shows_the_face_of_a_body),
         cmocka_unit_test(a_face_of_twice_the_size_moves_the_rig_alike),
         cmocka_unit_test(takes_are_brought_to_the_unit_of_the_rig),
         cmocka_unit_test(a_take_off_its_places_is_said_or_refused_with_the_likely_unit),

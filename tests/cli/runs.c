@@ -4,8 +4,6 @@
 
 #include <jansson.h>
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "command.h"
 #include "groups.h"
 
@@ -52,19 +50,14 @@ static void a_scene_does_what_the_verb_did(void **state) {
                    "first.pc2 verb.pc2");
 }
 
-static json_t *report_of(const char *folder, const char *command) {
+static json_t *report_of(const char *command) {
     expect_code(0, "%s --report r.json", command);
-    char *path = sn_path_join(folder, "r.json");
-    json_error_t place;
-    json_t *root = json_load_file(path, 0, &place);
-    if (!root) fail_msg("%s", place.text);
-    sn_free(path);
-    return root;
+    return read_json("r.json");
 }
 
 static void reports_of_all_verbs_have_the_fixed_fields(void **state) {
     (void)state;
-    const char *folder = fresh_folder();
+    fresh_folder();
     expect_code(0, "sinew blend --sample bar --weights bend120=1 --out bent.obj && "
                    "sinew blend --sample bar --weights bend120=0 --out rest.obj");
     const char *commands[] = {"sinew info rest.obj", "sinew check rest.obj",
@@ -74,7 +67,7 @@ static void reports_of_all_verbs_have_the_fixed_fields(void **state) {
     const char *fields[] = {"verb",   "version", "inputs",   "vertices", "triangles",
                             "frames", "totals",  "warnings", "status"};
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
-        json_t *root = report_of(folder, commands[c]);
+        json_t *root = report_of(commands[c]);
         for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
             if (!json_object_get(root, fields[i])) fail_msg("%s: no %s", commands[c], fields[i]);
         assert_true(json_integer_value(json_object_get(root, "vertices")) > 100);
@@ -85,13 +78,13 @@ static void reports_of_all_verbs_have_the_fixed_fields(void **state) {
 
 static void measures_say_that_linear_shrinks_and_rotation_does_not(void **state) {
     (void)state;
-    const char *folder = fresh_folder();
+    fresh_folder();
     expect_code(0, "sinew blend --sample bar --weights bend120=1 --out bent.obj && "
                    "sinew blend --sample bar --weights bend120=0 --out rest.obj");
     double mean[2], volume[2];
     for (int m = 0; m < 2; m++) {
         expect_code(0, "sinew blend rest.obj bent.obj --model %s --steps 2 --out f.pc2", models[m]);
-        json_t *root = report_of(folder, "sinew measure rest.obj bent.obj --frames f.pc2");
+        json_t *root = report_of("sinew measure rest.obj bent.obj --frames f.pc2");
         json_t *middle = json_array_get(json_object_get(root, "frames"), 1);
         mean[m] = json_number_value(json_object_get(json_object_get(middle, "edge"), "mean"));
         volume[m] = json_number_value(json_object_get(middle, "volume"));
@@ -102,8 +95,8 @@ static void measures_say_that_linear_shrinks_and_rotation_does_not(void **state)
 }
 
 /* Names of the energies beside the springs, joined by spaces. */
-static void check_terms(const char *folder, const char *command, const char *expected) {
-    json_t *report = report_of(folder, command), *term;
+static void check_terms(const char *command, const char *expected) {
+    json_t *report = report_of(command), *term;
     char names[128] = "";
     size_t index;
     json_array_foreach(json_object_get(report, "terms"), index, term) {
@@ -117,17 +110,15 @@ static void check_terms(const char *folder, const char *command, const char *exp
 
 static void reports_list_every_energy_beside_the_springs(void **state) {
     (void)state;
-    const char *folder = fresh_folder();
-    check_terms(folder,
-                "sinew blend --sample bar --vertices 1000 --model spring --weights "
+    fresh_folder();
+    check_terms("sinew blend --sample bar --vertices 1000 --model spring --weights "
                 "bend120=0.5 --out a.obj",
                 "pull_to_blend altitudes directions");
     write_text("skin.json", "{\"sinew\": 1, \"model\": \"spring\", \"rig\": {\"sample\": \"bar\"}, "
                             "\"weights\": {\"bend120\": 0.5}, \"parameters\": {\"interior\": "
                             "\"tets\"}, \"outputs\": {\"frames\": [\"a.obj\"]}}");
-    check_terms(folder, "sinew run skin.json", "pull_to_blend volume altitudes directions");
-    check_terms(folder,
-                "sinew blend --sample bar --vertices 1000 --model spring --weights "
+    check_terms("sinew run skin.json", "pull_to_blend volume altitudes directions");
+    check_terms("sinew blend --sample bar --vertices 1000 --model spring --weights "
                 "bend120=0.5 --guide 0 --altitude 0 --pull-to-blend 0 --out a.obj",
                 "");
 }
@@ -239,10 +230,10 @@ static void a_small_address_space_is_refused_and_does_not_hang(void **state) {
 
 static void held_vertices_are_counted_and_bad_ones_refused(void **state) {
     (void)state;
-    const char *folder = fresh_folder();
+    fresh_folder();
     const char *held =
         "sinew blend --sample bar --model rotation --hold v:0-3 --steps 2 --out h.pc2";
-    json_t *report = report_of(folder, held);
+    json_t *report = report_of(held);
     assert_int_equal(json_integer_value(json_object_get(report, "held")), 4);
     json_decref(report);
     expect_code(
@@ -282,7 +273,7 @@ static void held_feet_stay_on_the_floor(void **state) {
         for (int held = 0; held < 2; held++) {
             expect_code(0, "sinew blend a.obj b.obj --model %s %s --steps 4 --out s.pc2",
                         held_models[m], held ? "--hold auto" : "");
-            json_t *report = report_of(folder, "sinew measure a.obj b.obj --frames s.pc2");
+            json_t *report = report_of("sinew measure a.obj b.obj --frames s.pc2");
             const json_t *depth = json_object_get(json_object_get(report, "totals"), "below");
             below[held] = json_number_value(json_array_get(depth, 1));
             json_decref(report);
@@ -310,10 +301,10 @@ static void published_force_is_the_same_as_its_choices(void **state) {
 
 static void measuring_counts_pops_depth_and_drift(void **state) {
     (void)state;
-    const char *folder = fresh_folder();
+    fresh_folder();
     expect_code(0, "sinew sample face --out face && sinew blend face --model rotation --steps 4 "
                    "--out f.pc2");
-    json_t *report = report_of(folder, "sinew measure face --frames f.pc2 --out f.csv");
+    json_t *report = report_of("sinew measure face --frames f.pc2 --out f.csv");
     const json_t *totals = json_object_get(report, "totals");
     assert_true(json_is_integer(json_object_get(totals, "pops")));
     assert_int_equal(json_array_size(json_object_get(totals, "below")), 3);

@@ -2,8 +2,6 @@
 
 #include <jansson.h>
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "command.h"
 #include "groups.h"
 
@@ -11,7 +9,7 @@
 
 static void a_carried_rig_has_its_regions(void **state) {
     (void)state;
-    const char *folder = fresh_folder();
+    fresh_folder();
     expect_code(0, "sinew sample face --vertices 1000 --out face && "
                    "sinew sample face2 --vertices 2000 --out other");
     /* the markers of both faces are the pairs */
@@ -22,13 +20,9 @@ static void a_carried_rig_has_its_regions(void **state) {
                    "--report r.json");
     expect_code(0, "sinew force carried --curves face/clip.csv --frames 0-1 --contact lips "
                    "--out a.pc2");
-    char *path = sn_path_join(folder, "r.json");
-    json_error_t place;
-    json_t *report = json_load_file(path, 0, &place);
-    assert_non_null(report);
+    json_t *report = read_json("r.json");
     assert_int_equal(json_array_size(json_object_get(report, "inputs")), 3);
     json_decref(report);
-    sn_free(path);
 }
 
 static void pairs_with_anything_else_are_refused_by_line(void **state) {
