@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rigs.h"
 #include "support.h"
 
 #include "sinew/bake.h"
-#include "sinew/query.h"
 
 enum { VERTICES = 8, FUNCTIONS = 5, MOST_ROWS = 1000 };
 
@@ -224,21 +224,6 @@ static void slopes_of_hinges_follow_the_samples(void **state) {
     sinew_rig_destroy(rig), sinew_rig_destroy(baked);
 }
 
-static int crossings(const sinew_rig *rig, const double *weights) {
-    sinew_error error;
-    const sinew_mesh *mesh = rig->neutral;
-    double positions[3 * VERTICES];
-    int *pairs, count;
-    sinew_linear *linear;
-    assert_ok(sinew_linear_create(rig, &linear, &error));
-    sinew_linear_evaluate(linear, weights, positions);
-    assert_ok(sinew_self_intersections(mesh->vertex_count, positions, mesh->triangle_count,
-                                       mesh->triangles, NULL, &pairs, &count, &error));
-    sinew_linear_destroy(linear);
-    sinew_free(pairs);
-    return count;
-}
-
 /* Where "aside" is on there is no contact, which the hinge does not know in full: the mean of all
  * samples is too little where it is off. */
 static void shapes_of_contact_grow_until_nothing_crosses(void **state) {
@@ -253,7 +238,7 @@ static void shapes_of_contact_grow_until_nothing_crosses(void **state) {
     int plain = 0, crossed = 0;
     for (int k = 0; k < 100; k++) {
         const double w[] = {0.1 * (k % 10 + 1), 0.1 * (k / 10 + 1), 0};
-        plain += crossings(rig, w) > 0, crossed += crossings(baked, w) > 0;
+        plain += count_crossings(rig, w) > 0, crossed += count_crossings(baked, w) > 0;
     }
     assert_true(plain > 10);
     assert_int_equal(crossed, 0);

@@ -2,6 +2,8 @@
 
 #include "rigs.h"
 
+#include "sinew/query.h"
+
 sinew_rig *strip_rig(int vertex_count) {
     sinew_error error = {0};
     double *positions = malloc(3 * sizeof(double) * (size_t)vertex_count);
@@ -55,4 +57,21 @@ void plain_evaluate(const sinew_rig *rig, const double *activations, double *pos
         for (int i = 0; i < 3 * target->count; i++)
             positions[3 * target->vertices[i / 3] + i % 3] += activations[k] * target->deltas[i];
     }
+}
+
+int count_crossings(const sinew_rig *rig, const double *weights) {
+    sinew_error error;
+    const sinew_mesh *mesh = rig->neutral;
+    double *positions = calloc(3 * (size_t)mesh->vertex_count, sizeof *positions);
+    int *pairs, count;
+    sinew_linear *linear;
+    assert_non_null(positions);
+    assert_ok(sinew_linear_create(rig, &linear, &error));
+    sinew_linear_evaluate(linear, weights, positions);
+    assert_ok(sinew_self_intersections(mesh->vertex_count, positions, mesh->triangle_count,
+                                       mesh->triangles, NULL, &pairs, &count, &error));
+    sinew_linear_destroy(linear);
+    sinew_free(pairs);
+    free(positions);
+    return count;
 }

@@ -2,6 +2,8 @@
 #ifndef TESTS_RIG_RIGS_H
 #define TESTS_RIG_RIGS_H
 
+#include <stdint.h>
+
 #include "sinew/rig.h"
 
 /* A strip of `vertex_count` vertices near the unit square, no targets. */
@@ -11,5 +13,7 @@ sinew_rig *strip_rig(int vertex_count);
 sinew_rig *random_rig(int vertex_count, int target_count, double share, uint64_t seed);
 /* f0 + sum a_k d_k, added up one by one in doubles. */
 void plain_evaluate(const sinew_rig *rig, const double *activations, double *positions);
+/* Pairs of triangles of the linear blend that intersect. */
+int count_crossings(const sinew_rig *rig, const double *weights);
 
 #endif

@@ -9,26 +9,14 @@ static sinew_error error;
 #define BAR   "\"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\": {\"fps\": 20}, "
 #define SWING "\"curves\": {\"times\": [0, 1], \"values\": {\"bend120\": [0, 0.1]}}"
 
-/* The first frame, newly allocated. */
-static double *first_frame(const char *text, int *count) {
+/* A frame, newly allocated. */
+static double *read_frame(const char *text, int frame, int *count) {
     sinew_session *session = test_open(text);
     assert_ok(sinew_session_prepare(session, NULL, &error));
     sinew_solver *solver = sinew_session_solver(session);
     *count = 3 * test_vertex_count(solver);
     double *positions = calloc((size_t)*count, sizeof *positions);
-    test_frame(solver, 0, positions);
-    sinew_session_destroy(session);
-    return positions;
-}
-
-/* The frame half a second after the first, newly allocated. */
-static double *middle_frame(const char *text, int *count) {
-    sinew_session *session = test_open(text);
-    assert_ok(sinew_session_prepare(session, NULL, &error));
-    sinew_solver *solver = sinew_session_solver(session);
-    *count = 3 * test_vertex_count(solver);
-    double *positions = calloc((size_t)*count, sizeof *positions);
-    test_frame(solver, 10, positions);
+    test_frame(solver, frame, positions);
     sinew_session_destroy(session);
     return positions;
 }
@@ -41,9 +29,9 @@ static void capsules_are_round_and_cylinders_flat(void **state) {
     "\", \"from\": [0.5, 0.6, 0], \"to\": [0.5, 0.2, 0], \"radius\": 0.15}]}"
     int count;
     double *free_one =
-        first_frame("{\"sinew\": 1, " BAR "\"model\": \"spring\", " SWING "}", &count);
-    double *capsule = first_frame(ABOVE("capsule"), &count);
-    double *cylinder = first_frame(ABOVE("cylinder"), &count);
+        read_frame("{\"sinew\": 1, " BAR "\"model\": \"spring\", " SWING "}", 0, &count);
+    double *capsule = read_frame(ABOVE("capsule"), 0, &count);
+    double *cylinder = read_frame(ABOVE("cylinder"), 0, &count);
     double pressed = 0, beside = 0;
     for (int i = 0; i < count; i++) {
         pressed = fmax(pressed, fabs(capsule[i] - free_one[i]));
@@ -326,7 +314,8 @@ static void curves_of_the_published_fit_can_be_given_alone(void **state) {
     };
     for (int i = 0; i < 2; i++) {
         int count;
-        double *one = middle_frame(pairs[i][0], &count), *other = middle_frame(pairs[i][1], &count);
+        double *one = read_frame(pairs[i][0], 10, &count),
+               *other = read_frame(pairs[i][1], 10, &count);
         double apart = 0;
         for (int k = 0; k < count; k++) apart = fmax(apart, fabs(one[k] - other[k]));
         if (i == 0) assert_true(apart > 1e-5);
