@@ -7,6 +7,8 @@ int test_rigs(void);
 int test_tables(void);
 int test_glb(void);
 int test_fbx(void);
+int test_fbx_geometry(void);
+int test_fbx_deformers(void);
 int test_fbx_motion(void);
 int test_meshes(void);
 int test_captures(void);
