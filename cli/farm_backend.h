@@ -99,7 +99,8 @@ bool farm_process_ended(int child, bool wait, farm_outcome *outcome);
 
 /* Runs a program of the scheduler and returns what it printed, both streams together, with a zero
  * byte at the end (release with sinew_free). No shell sees the words. SINEW_UNAVAILABLE: it is not
- * installed, failed or did not end in time; *output then holds what it printed, or NULL. */
+ * installed, failed or did not end in time; *output then holds what it printed, or NULL.
+ * SINEW_CANCELLED: the farm was interrupted meanwhile. */
 sinew_status farm_capture(const char *const *words, double seconds, char **output,
                           sinew_error *error);
 /* The same; a program that prints the phrase is stopped: it would only wait. */

@@ -141,13 +141,16 @@ sinew_status farm_capture_until(const char *const *words, double seconds, const 
     }
     if (!complete && phrase && *output && strstr(*output, phrase))
         return sinew_fail(error, SINEW_UNAVAILABLE, "%s: %s", words[0], phrase);
+    if (!complete && cli_interrupted()) return sinew_fail(error, SINEW_CANCELLED, "cancelled");
     if (!complete)
         return sinew_fail(error, SINEW_UNAVAILABLE, "%s: no answer within %.0f seconds", words[0],
                           seconds);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return SINEW_OK;
-    char *end = *output + strcspn(*output, "\n");
-    return sinew_fail(error, SINEW_UNAVAILABLE, "%s: %.*s", words[0], (int)(end - *output),
-                      **output ? *output : "failed without a message");
+    const char *line = *output + strspn(*output, "\n");
+    if (!*line)
+        return sinew_fail(error, SINEW_UNAVAILABLE, "%s: failed without a message", words[0]);
+    return sinew_fail(error, SINEW_UNAVAILABLE, "%s: %.*s", words[0], (int)strcspn(line, "\n"),
+                      line);
 }
 
 /* ---- batches ----------------------------------------------------------------------------------

@@ -221,7 +221,7 @@ static sinew_status call_sbatch(slurm *s, const char *const *words, int batch, l
         if (status == SINEW_OK) {
             char *line = text;
             for (char *c = text; *c; c++)
-                if (*c == '\n' && c[1]) line = c + 1;
+                if (*c == '\n' && c[1] && c[1] != '\n') line = c + 1;
             *job = strtol(line, NULL, 10);
             if (*job <= 0)
                 status = sinew_fail(error, SINEW_UNAVAILABLE, "sbatch: unexpected answer '%.100s'",
@@ -445,7 +445,9 @@ static sinew_status slurm_poll(void *state, farm_task **tasks, int count, sinew_
     if (s->held_count && cli_now() - s->refused > FULL_SECONDS)
         CLI_TRY(submit_all(s, s->held, s->held_count, error));
     if (s->asked > 0 && cli_now() - s->asked < s->interval) return SINEW_OK;
-    if (ask(s, &q, error) != SINEW_OK) {
+    sinew_status status = ask(s, &q, error);
+    if (status == SINEW_CANCELLED) return status;
+    if (status != SINEW_OK) {
         s->interval = RETRY_SECONDS;
         return be_patient(s, error);
     }

@@ -16,6 +16,7 @@ int test_conversions(void);
 int test_fallbacks(void);
 int test_farm(void);
 int test_farm_trouble(void);
+int test_farm_slurm(void);
 int test_fit(void);
 int test_transfer(void);
 int test_videos(void);

@@ -27,6 +27,7 @@ static const struct {
     {"help", test_help},
     {"farm", test_farm},
     {"farm_trouble", test_farm_trouble},
+    {"farm_slurm", test_farm_slurm},
 };
 
 static int chosen(const char *name, int count, char **words) {

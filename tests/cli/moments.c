@@ -6,7 +6,8 @@
  *                        first task of a shot, which is told how long it may take instead
  *   INTERRUPT=SIGNAL:MS  the command sends itself the signal when it has worked for so many
  *                        milliseconds of processor time since it installed a handler for it
- *   JUMP=FILE            when FILE appears, the clock of the process jumps an hour ahead
+ *   JUMP=FILE            when FILE appears, the clock of the process jumps an hour ahead, and
+ *                        another one for each byte in it
  *   SLOW=MS[:PART]       each file whose path has the part takes so many milliseconds to remove
  *
  *   cc -shared -fPIC moments.c -o moments.so */
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,11 +86,10 @@ int unlink(const char *path) {
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
-    static bool jumped;
     int result = (int)syscall(SYS_clock_gettime, clock, now);
     const char *file = getenv("JUMP");
-    if (clock != CLOCK_MONOTONIC || !file) return result;
-    if (!jumped) jumped = access(file, F_OK) == 0;
-    if (jumped) now->tv_sec += 3600;
+    struct stat found;
+    if (clock == CLOCK_MONOTONIC && file && stat(file, &found) == 0)
+        now->tv_sec += 3600 * (1 + found.st_size);
     return result;
 }
