@@ -1,5 +1,6 @@
 /* sinew merge: the parts of a clip to the outputs of its scene. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "parts.h"
 
@@ -25,8 +26,11 @@ static sinew_status read_path(cli_call *call, char **scene) {
     }
     char *path = cli_path_join(call->arguments[0], CLI_PART_SCENE);
     size_t size;
-    sinew_status status =
-        path ? sinew_file_read(path, scene, &size, &call->error) : cli_no_memory(&call->error);
+    struct stat info;
+    sinew_status status = path ? SINEW_OK : cli_no_memory(&call->error);
+    if (path && stat(path, &info) == 0 && S_ISFIFO(info.st_mode))
+        status = sinew_fail(&call->error, SINEW_IO, "%s: is not a regular file", path);
+    if (status == SINEW_OK) status = sinew_file_read(path, scene, &size, &call->error);
     sinew_free(path);
     return status;
 }

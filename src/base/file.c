@@ -50,6 +50,19 @@ sinew_status sn_file_read(const char *path, char **bytes, size_t *size, sinew_er
     return SINEW_OK;
 }
 
+sinew_status sn_file_open(const char *path, FILE **file, sinew_error *error) {
+    *file = NULL;
+    int opened = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat info;
+    if (opened < 0) return sn_fail(error, SINEW_IO, "%s: %s", path, strerror(errno));
+    bool regular = fstat(opened, &info) == 0 && S_ISREG(info.st_mode);
+    if (regular) *file = fdopen(opened, "rb");
+    if (*file) return SINEW_OK;
+    close(opened);
+    return regular ? sn_no_memory(error)
+                   : sn_fail(error, SINEW_IO, "%s: is not a regular file", path);
+}
+
 bool sn_is_folder(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);

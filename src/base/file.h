@@ -11,6 +11,10 @@
 /* The whole file, followed by a zero byte that is not counted. Release with sn_free. */
 sinew_status sn_file_read(const char *path, char **bytes, size_t *size, sinew_error *error);
 
+/* Opens a regular file for reading. Anything else, such as a pipe that nobody writes to, is refused
+ * and not waited for. */
+sinew_status sn_file_open(const char *path, FILE **file, sinew_error *error);
+
 /* A file that appears under its name only when it is complete; base/output.c explains how. Symbolic
  * links are followed, pipes and character devices written through, and only regular files are ever
  * replaced. */

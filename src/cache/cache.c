@@ -131,19 +131,15 @@ void sinew_cache_close(sinew_cache *cache) {
 /* Reads the entry if it is intact; otherwise treats it as missing. A pipe in its place is not
  * waited for. */
 static void load(entry *e) {
-    int file = open(e->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (file < 0) return;
+    FILE *stream;
     struct stat info;
-    FILE *stream = fstat(file, &info) == 0 && S_ISREG(info.st_mode) ? fdopen(file, "rb") : NULL;
-    if (!stream) {
-        close(file);
-        return;
-    }
+    sinew_error ignored;
+    if (sn_file_open(e->path, &stream, &ignored) != SINEW_OK) return;
     header h;
     char *block = NULL;
     bool whole = fread(&h, sizeof h, 1, stream) == 1 && h.magic == MAGIC &&
-                 same_key(h.identity, e->identity) && info.st_size >= (off_t)sizeof h &&
-                 (uint64_t)info.st_size - sizeof h == h.size;
+                 same_key(h.identity, e->identity) && fstat(fileno(stream), &info) == 0 &&
+                 info.st_size >= (off_t)sizeof h && (uint64_t)info.st_size - sizeof h == h.size;
     if (whole) {
         block = sn_alloc_aligned(h.size, 1);
         whole = block && fread(block, 1, h.size, stream) == h.size &&

@@ -232,7 +232,12 @@ sinew_status sn_checkpoint_read(const char *folder, const sinew_scene *scene, si
     SN_TRY(key_of(scene, solver, &key, error));
     char *path = file_in(folder, STATE_NAME, next, 0), *bytes = NULL;
     size_t size;
-    sinew_status status = path ? sn_file_read(path, &bytes, &size, error) : sn_no_memory(error);
+    FILE *file;
+    sinew_status status = path ? sn_file_open(path, &file, error) : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        fclose(file);
+        status = sn_file_read(path, &bytes, &size, error);
+    }
     header head;
     if (status == SINEW_OK && size >= sizeof head) memcpy(&head, bytes, sizeof head);
     if (status == SINEW_OK &&
@@ -324,10 +329,10 @@ static sinew_status list_parts(const char *folder, const sinew_cache_key *key, s
         }
         part *p = &parts->list[parts->count++];
         p->path = path;
-        FILE *file = fopen(path, "rb");
+        FILE *file;
         header head;
-        status = file ? read_header(file, path, key, &head, error)
-                      : sn_fail(error, SINEW_IO, "%s: cannot be read", path);
+        status = sn_file_open(path, &file, error);
+        if (status == SINEW_OK) status = read_header(file, path, key, &head, error);
         if (file) fclose(file);
         if (status == SINEW_OK) p->first = head.first, p->last = head.last;
     }
@@ -474,8 +479,8 @@ static sinew_status read_records(const part *p, const reading *from, const sinew
 static sinew_status read_part(const part *p, const sinew_cache_key *key, const sinew_scene *scene,
                               sinew_solver *solver, sn_frame *frame, sn_take_frame *take,
                               void *user, sinew_error *error) {
-    reading from = {.file = fopen(p->path, "rb")};
-    if (!from.file) return sn_fail(error, SINEW_IO, "%s: cannot be read", p->path);
+    reading from = {0};
+    SN_TRY(sn_file_open(p->path, &from.file, error));
     header head;
     sinew_status status = read_header(from.file, p->path, key, &head, error);
     if (status == SINEW_OK && (head.kind != FRAMES) != (frame->single != NULL))
@@ -531,9 +536,9 @@ static sinew_status ignore_frame(void *user, sn_frame *frame, sinew_error *error
 static sinew_status check_part(part *p, const sinew_cache_key *key, const sinew_scene *scene,
                                sinew_solver *solver, sn_frame *frame, const bool *present,
                                sinew_error *error) {
-    FILE *file = fopen(p->path, "rb");
-    if (!file) return sn_fail(error, SINEW_IO, "%s: cannot be read", p->path);
+    FILE *file;
     header head;
+    SN_TRY(sn_file_open(p->path, &file, error));
     sinew_status status = read_header(file, p->path, key, &head, error);
     fclose(file);
     SN_TRY(status);

@@ -8,6 +8,8 @@
  *                        milliseconds of processor time since it installed a handler for it
  *   JUMP=FILE            when FILE appears, the clock of the process jumps an hour ahead, and
  *                        another one for each byte in it
+ *   GROW=BYTES           no file of the command grows beyond so many bytes until it ends; what a
+ *                        profiler writes then is not cut off
  *   SLOW=MS[:PART]       each file whose path has the part takes so many milliseconds to remove
  *
  *   cc -shared -fPIC moments.c -o moments.so */
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -52,12 +55,30 @@ static void interrupt_after(int number, long milliseconds) {
     if (timer_settime(timer, 0, &when, NULL) != 0) abort();
 }
 
+static void grow_again(void) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void limit_growth(rlim_t bytes) {
+    static bool limited;
+    struct rlimit limit;
+    if (limited) return;
+    limited = true;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes;
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || atexit(grow_again) != 0) abort();
+}
+
 int sigaction(int number, const struct sigaction *action, struct sigaction *before) {
     int (*real)(int, const struct sigaction *, struct sigaction *);
     *(void **)&real = dlsym(RTLD_NEXT, "sigaction");
     int result = real(number, action, before), asked;
     long milliseconds;
     const char *text = getenv("INTERRUPT");
+    if (getenv("GROW")) limit_growth((rlim_t)atol(getenv("GROW")));
     if (action && action->sa_handler != SIG_DFL && text &&
         sscanf(text, "%d:%ld", &asked, &milliseconds) == 2 && asked == number)
         interrupt_after(number, milliseconds);

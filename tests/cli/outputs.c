@@ -122,6 +122,7 @@ static void a_file_that_may_not_grow_is_said(void **state) {
     fresh_folder();
     expect_code(0, "sinew sample bar --out bar --vertices 1000 --quiet && sinew sample face --out "
                    "face --vertices 1000 --quiet");
+    use_moments();
     static const char *const commands[][2] = {
         {"x.pc2", "blend bar --steps 9 --out x.pc2"},
         {"x.glb", "convert bar x.glb"},
@@ -134,7 +135,8 @@ static void a_file_that_may_not_grow_is_said(void **state) {
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         char words[100];
         snprintf(words, sizeof words, "%s|cannot be written: File too large", commands[i][0]);
-        expect_refusal(4, words, "ulimit -f 2; SINEW_CACHE=off sinew %s --quiet", commands[i][1]);
+        expect_refusal(4, words, "GROW=1024 LD_PRELOAD=$MOMENTS SINEW_CACHE=off sinew %s --quiet",
+                       commands[i][1]);
         assert_int_equal(files_with("x"), 0);
         assert_int_equal(files_with(".sinew"), 0);
     }

@@ -375,6 +375,31 @@ static void forged_checkpoints_are_refused(void **state) {
     sn_free(good);
 }
 
+/* Nobody writes to the pipe: who waits for it never ends. */
+static void pipes_in_place_of_parts_are_refused(void **state) {
+    (void)state;
+    char parts[4096], file[4200], line[300];
+    bool present[21];
+    snprintf(parts, sizeof parts, "%s", folder_of("pipes"));
+    part("force", "{}", "pipes.pc2", 0, 5, false, parts, SINEW_OK);
+    snprintf(file, sizeof file, "%s/state-000006.state", parts);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(mkfifo(file, 0600), 0);
+    part("force", "{}", "pipes.pc2", 6, 20, true, parts, SINEW_IO);
+    snprintf(line, sizeof line, "%.200s: is not a regular file", strrchr(file, '/') + 1);
+    assert_non_null(strstr(error.message, line));
+    snprintf(file, sizeof file, "%s/frames-000006-000020.part", parts);
+    assert_int_equal(mkfifo(file, 0600), 0);
+    snprintf(line, sizeof line, "%.200s: is not a regular file", strrchr(file, '/') + 1);
+    sinew_job *job = job_of("force", "{}", "pipes.pc2");
+    assert_int_equal(sinew_job_merge(job, parts, NULL, &error), SINEW_IO);
+    assert_non_null(strstr(error.message, line));
+    assert_int_equal(sinew_job_check_parts(job, parts, present, NULL, &error), SINEW_IO);
+    assert_non_null(strstr(error.message, line));
+    assert_true(sn_file_exists(file)); /* nothing that is not a part is removed */
+    sinew_job_destroy(job);
+}
+
 int test_parts(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merged_parts_are_the_whole_clip),
@@ -383,6 +408,7 @@ int test_parts(void) {
         cmocka_unit_test(merging_names_what_is_wrong),
         cmocka_unit_test(forged_parts_are_refused),
         cmocka_unit_test(forged_checkpoints_are_refused),
+        cmocka_unit_test(pipes_in_place_of_parts_are_refused),
     };
     return cmocka_run_group_tests_name("parts", tests, NULL, NULL);
 }
