@@ -9,6 +9,8 @@
 
 /* Distance that contact keeps, fraction of the diagonal. */
 #define GAP SINEW_FORCE_CONTACT_GAP
+/* Parts of the path to a frame that are tried at most when too much comes close in it at once. */
+enum { PARTS = 16 };
 
 struct sn_layer_contact {
     sn_skin *skin; /* eyes and teeth are fixed */
@@ -20,6 +22,10 @@ struct sn_layer_contact_work {
     const sn_layer_contact *contact;
     sn_force_contact *press;
     double *written; /* 3 per vertex: the last frame */
+    double *goal;    /* 3 per vertex: the frame without contact */
+    double *start;   /* 3 per vertex: `written` before the frame */
+    sn_pack kept;    /* what is remembered before the frame */
+    bool gives_up;   /* as soon as too much comes close */
 };
 
 static bool is_rigid(sinew_piece_kind kind) {
@@ -107,10 +113,13 @@ sinew_status sn_layer_contact_work_create(const sn_layer_contact *c, sn_layer_co
     sn_layer_contact_work *w = SN_NEW0(sn_layer_contact_work, 1);
     if (!w) return sn_no_memory(error);
     w->contact = c;
-    w->written = SN_NEW(double, 3 * (size_t)c->skin->vertex_count);
+    size_t numbers = 3 * (size_t)c->skin->vertex_count;
+    w->written = SN_NEW(double, numbers);
+    w->goal = SN_NEW(double, numbers), w->start = SN_NEW(double, numbers);
     sinew_status status =
-        w->written ? sn_force_contact_create(c->surface, c->skin, c->factor, NULL, &w->press, error)
-                   : sn_no_memory(error);
+        w->written && w->goal && w->start
+            ? sn_force_contact_create(c->surface, c->skin, c->factor, NULL, &w->press, error)
+            : sn_no_memory(error);
     if (status != SINEW_OK) {
         sn_layer_contact_work_destroy(w);
         return status;
@@ -123,12 +132,14 @@ sinew_status sn_layer_contact_work_create(const sn_layer_contact *c, sn_layer_co
 void sn_layer_contact_work_destroy(sn_layer_contact_work *w) {
     if (!w) return;
     sn_force_contact_destroy(w->press);
-    sn_free(w->written);
+    sn_free(w->written), sn_free(w->goal), sn_free(w->start);
+    sn_pack_free(&w->kept);
     sn_free(w);
 }
 
 void sn_layer_contact_set_most(sn_layer_contact_work *w, int most) {
     sn_force_contact_set_most(w->press, most);
+    w->gives_up = most > 0;
 }
 
 static size_t bytes_of(const sn_layer_contact_work *w) {
@@ -168,10 +179,50 @@ void sn_layer_contact_shrink(sn_layer_contact_work *w, int size) {
     sn_force_contact_shrink(w->press, size);
 }
 
+/* x, from the start in `parts` equal parts of the path; the last part's shape. */
+static sinew_status solve_in_parts(sn_layer_contact_work *w, int parts, double *x,
+                                   sn_force_contact_info *info, sinew_error *error) {
+    size_t n = bytes_of(w) / sizeof *x;
+    for (int part = 1; part <= parts; part++) {
+        double share = (double)part / parts;
+        if (part < parts)
+            for (size_t i = 0; i < n; i++) x[i] = w->start[i] + share * (w->goal[i] - w->start[i]);
+        else
+            memcpy(x, w->goal, bytes_of(w));
+        SN_TRY(sn_force_contact_solve(w->press, w->written, x, info, NULL, error));
+        if (info->crowded) return SINEW_OK;
+        memcpy(w->written, x, bytes_of(w));
+    }
+    return SINEW_OK;
+}
+
+static int moved_vertices(const sn_layer_contact_work *w) {
+    int count = 0;
+    for (int v = 0; v < w->contact->skin->vertex_count; v++)
+        count += memcmp(w->goal + 3 * (size_t)v, w->start + 3 * (size_t)v, 3 * sizeof(double)) != 0;
+    return count;
+}
+
+/* A step in which too much comes close at once is taken in parts. When that does not help, the
+ * frame stays as it is without contact, and the next one starts where this one did. */
 sinew_status sn_layer_contact_solve(sn_layer_contact_work *w, double *x,
                                     sn_force_contact_info *info, sinew_error *error) {
-    SN_TRY(sn_force_contact_solve(w->press, w->written, x, info, NULL, error));
-    if (!info->crowded) memcpy(w->written, x, bytes_of(w));
+    memcpy(w->goal, x, bytes_of(w)), memcpy(w->start, w->written, bytes_of(w));
+    w->kept.size = 0, w->kept.failed = false;
+    sn_force_contact_pack(w->press, &w->kept);
+    if (w->kept.failed) return sn_no_memory(error);
+    sinew_error crowded = {0};
+    for (int parts = 1; parts <= PARTS; parts *= 4) {
+        sinew_status status = solve_in_parts(w, parts, x, info, &crowded);
+        if (status == SINEW_OK) return SINEW_OK;
+        sn_unpack back = {.bytes = w->kept.bytes, .size = w->kept.size};
+        memcpy(w->written, w->start, bytes_of(w)), memcpy(x, w->goal, bytes_of(w));
+        SN_TRY(sn_force_contact_unpack(w->press, &back, error));
+        if (status == SINEW_BAD_INPUT && !w->gives_up) continue;
+        if (error) *error = crowded;
+        return status;
+    }
+    *info = (sn_force_contact_info){.cut = 1, .released = moved_vertices(w)};
     return SINEW_OK;
 }
 

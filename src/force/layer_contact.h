@@ -29,7 +29,8 @@ const sn_contact_surface *sn_layer_contact_surface(const sn_layer_contact *conta
 sinew_status sn_layer_contact_work_create(const sn_layer_contact *contact,
                                           sn_layer_contact_work **work, sinew_error *error);
 void sn_layer_contact_work_destroy(sn_layer_contact_work *work);
-/* Pairs beyond which a solve gives up (sn_force_contact_set_most). */
+/* Pairs beyond which a solve gives up (sn_force_contact_set_most). With it, a solve also returns
+ * SINEW_BAD_INPUT at once when the search finds too much close together. */
 void sn_layer_contact_set_most(sn_layer_contact_work *work, int most);
 /* The next frame comes from the neutral. */
 void sn_layer_contact_forget(sn_layer_contact_work *work);
@@ -44,7 +45,8 @@ sinew_status sn_layer_contact_unpack_block(sn_layer_contact_work *work, sn_unpac
 int sn_layer_contact_block(const sn_layer_contact_work *work);
 void sn_layer_contact_shrink(sn_layer_contact_work *work, int size);
 
-/* x[3n]: pressed apart, coming from the frame before. */
+/* x[3n]: pressed apart, coming from the frame before, in several steps when too much comes close in
+ * one. When that is not enough, x stays as it is, and info->released counts its vertices. */
 sinew_status sn_layer_contact_solve(sn_layer_contact_work *work, double *x,
                                     sn_force_contact_info *info, sinew_error *error);
 /* See sn_force_contact_slip. */

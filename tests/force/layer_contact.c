@@ -195,6 +195,34 @@ static void lids_and_shells_stay_with_the_eyes(void **state) {
     release(&s);
 }
 
+/* A frame in which everything lies in a hundred-thousandth of its size: the search for near pairs
+ * gives up. The frame is left as it is, and the take goes on. */
+static void a_frame_with_too_much_close_together_ends_no_take(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    setup s = make();
+    size_t n = 3 * (size_t)s.rig->neutral->vertex_count;
+    static const double scale[] = {1, 1e-5, 1};
+    sinew_marker_layer *layer;
+    assert_ok(sinew_marker_layer_create(s.rig, s.map, SINEW_MARKER_LAYER_SMOOTHING, true, NULL,
+                                        &layer, &error));
+    for (size_t f = 0; f < sizeof scale / sizeof *scale; f++) {
+        for (size_t i = 0; i < n; i++) s.bare[i] = scale[f] * s.rig->neutral->positions[i];
+        memcpy(s.x, s.bare, n * sizeof(double));
+        sinew_marker_map_points(s.map, s.rig->neutral, s.x, s.markers);
+        assert_ok(sinew_marker_layer_follow(layer, f ? 1 / 30.0 : INFINITY, s.markers, NULL, s.x,
+                                            &error));
+        sinew_marker_layer_info info = {.size = sizeof info};
+        sinew_marker_layer_get_info(layer, &info);
+        if (scale[f] < 1)
+            assert_true(info.released > 0);
+        else
+            for (size_t i = 0; i < n; i++) assert_close(s.x[i], s.bare[i], 1e-6);
+    }
+    sinew_marker_layer_destroy(layer);
+    release(&s);
+}
+
 /* Blinks beyond the lids' own end: the rig's blend pushes them through the eyeballs, or through
  * each other. The markers agree with the rig, so the layer itself has nothing to add. */
 static void crossings_of_the_rig_itself_are_lifted(void **state) {
@@ -295,6 +323,7 @@ int test_layer_contact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_layer_adds_no_crossing_to_a_head_with_shells),
         cmocka_unit_test(lids_and_shells_stay_with_the_eyes),
+        cmocka_unit_test(a_frame_with_too_much_close_together_ends_no_take),
         cmocka_unit_test(crossings_of_the_rig_itself_are_lifted),
         cmocka_unit_test(what_lies_on_lids_gives_way_where_they_are_squeezed),
     };
