@@ -423,6 +423,173 @@ static void held_vertices_follow_the_line_between_their_keys(void **state) {
     sinew_session_destroy(session);
 }
 
+/* Sliders that are kept hold their weights, and the locks have to do without them. */
+static void sliders_that_are_kept_are_not_attenuated(void **state) {
+    (void)state;
+#define LOCKED(more)                                                                               \
+    MOUTH OPENS more ", \"locks\": [{\"name\": \"lip\", \"select\": \"v:70-139\"}]}"
+    sinew_session *free_one = test_open(MOUTH OPENS "}");
+    sinew_session *kept = test_open(LOCKED(", \"attenuation\": {\"keep\": [\"jawOpen\"]}"));
+    sinew_session *other = test_open(LOCKED(", \"attenuation\": {\"keep\": [\"mouthSmileLeft\"]}"));
+    assert_close(lower_lip(kept, 20), lower_lip(free_one, 20), 1e-9);
+    assert_true(lower_lip(other, 20) <= 0.2 * lower_lip(free_one, 20));
+    sinew_session *bad = test_open(LOCKED(", \"attenuation\": {\"keep\": [\"jawOpe\"]}"));
+    assert_int_equal(sinew_session_prepare(bad, NULL, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "no slider 'jawOpe'"));
+    sinew_session_destroy(free_one), sinew_session_destroy(kept);
+    sinew_session_destroy(other), sinew_session_destroy(bad);
+}
+
+/* The lip at weights that the input gives. */
+static double live_lip(sinew_session *session) {
+    const sinew_rig *rig = sinew_session_rig(session);
+    int n = rig->neutral->vertex_count;
+    double *positions = malloc(sizeof(double[3]) * (size_t)n), weights[8] = {0}, most = 0;
+    weights[sinew_rig_find_slider(rig, "jawOpen")] = 1;
+    sinew_input input;
+    sinew_input_init(&input);
+    input.weights = weights;
+    sinew_result result;
+    sinew_result_init(&result);
+    result.positions = positions;
+    assert_ok(sinew_session_solve(session, &input, &result, NULL, &error));
+    for (int i = 3 * (n / 2); i < 3 * n; i++)
+        most = fmax(most, fabs(positions[i] - rig->neutral->positions[i]));
+    free(positions);
+    return most;
+}
+
+static void locks_that_patches_add_hold_live_weights(void **state) {
+    (void)state;
+    sinew_session *session = test_open(MOUTH OPENS ", \"attenuation\": {\"trade\": true}}");
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    double moves = live_lip(session);
+    assert_true(moves > 0.01);
+    char *undo;
+    assert_ok(sinew_session_patch(session,
+                                  "[{\"op\": \"add\", \"path\": \"/locks\", \"value\": [{\"name\": "
+                                  "\"lip\", \"select\": \"v:70-139\"}]}]",
+                                  &undo, NULL, &error));
+    assert_true(live_lip(session) <= 0.2 * moves);
+    assert_ok(sinew_session_patch(session, undo, NULL, NULL, &error));
+    assert_close(live_lip(session), moves, 1e-12);
+    sinew_free(undo);
+    sinew_session_destroy(session);
+}
+
+static void count_commands(sinew_log_level level, const char *line, void *user) {
+    *(int *)user += level >= SINEW_LOG_LEVEL_WARNING && strstr(line, "does not use a command");
+}
+
+static void inputs_that_a_model_ignores_are_reported_once(void **state) {
+    (void)state;
+    static const struct {
+        const char *scene;
+        int warnings;
+    } cases[] = {{"force", 0}, {"linear", 1}, {"rotation", 1}, {"spring", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int warnings = 0;
+        double command[8] = {0};
+        sinew_monitor monitor = {.log = count_commands, .user = &warnings};
+        sinew_session *session = test_session(cases[i].scene);
+        sinew_input input;
+        sinew_input_init(&input);
+        input.command = command, input.weights = command;
+        sinew_result result;
+        sinew_result_init(&result);
+        for (int k = 0; k < 2; k++)
+            assert_ok(sinew_session_solve(session, &input, &result, &monitor, &error));
+        if (warnings != cases[i].warnings) fail_msg("%s: %d", cases[i].scene, warnings);
+        sinew_session_destroy(session);
+    }
+}
+
+static void only_what_was_built_can_be_asked_for(void **state) {
+    (void)state;
+    static const struct {
+        const char *scene;
+        bool capture, modal;
+    } cases[] = {{"linear", 0, 0}, {"spring", 0, 0}, {"markers", 1, 0},
+                 {"fit", 1, 0},    {"modal", 0, 1},  {"rotation", 0, 0}};
+    assert_null(sinew_solver_capture(NULL));
+    assert_null(sinew_solver_modal(NULL));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sinew_session *session = test_session(cases[i].scene);
+        sinew_solver *solver = sinew_session_solver(session);
+        assert_null(sinew_solver_capture(solver));
+        assert_null(sinew_solver_modal(solver));
+        assert_null(sinew_solver_modal_motion(solver));
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        if ((sinew_solver_capture(solver) != NULL) != cases[i].capture ||
+            (sinew_solver_modal(solver) != NULL) != cases[i].modal ||
+            (sinew_solver_modal_motion(solver) != NULL) != cases[i].modal)
+            fail_msg("%s", cases[i].scene);
+        sinew_session_destroy(session);
+    }
+}
+
+/* The names of a rig, from the first to the last. */
+static void misspelled_selections_name_the_nearest(void **state) {
+    (void)state;
+    sinew_sample_options small;
+    sinew_sample_options_init(&small);
+    small.vertices = 1000;
+    sinew_rig *rig;
+    assert_ok(sinew_sample_rig("face", &small, &rig, &error));
+    assert_true(rig->region_count > 1 && rig->neutral->part_count > 1);
+    for (int i = 0; i < rig->region_count + rig->neutral->part_count; i++) {
+        bool part = i >= rig->region_count;
+        const char *name =
+            part ? rig->neutral->part_names[i - rig->region_count] : rig->regions[i].name;
+        char text[600], hint[200];
+        snprintf(
+            text, sizeof text,
+            "{\"sinew\": 1, \"model\": \"rotation\", \"weights\": {}, \"parameters\": {\"hold\": "
+            "\"%s:%sx\"}}",
+            part ? "part" : "region", name);
+        snprintf(hint, sizeof hint, "'%s'", name);
+        sinew_scene *scene;
+        sinew_session *session;
+        sinew_session_options options;
+        sinew_session_options_init(&options);
+        options.rig = rig;
+        assert_ok(sinew_scene_parse(text, "s", NULL, &scene, &error));
+        assert_ok(sinew_session_create(scene, &options, &session, &error));
+        assert_int_equal(sinew_session_prepare(session, NULL, &error), SINEW_BAD_INPUT);
+        if (!strstr(error.message, hint)) fail_msg("no %s: %s", hint, error.message);
+        sinew_session_destroy(session);
+        sinew_scene_destroy(scene);
+    }
+    sinew_rig_destroy(rig);
+}
+
+static void fields_go_from_their_least_to_their_greatest_value(void **state) {
+    (void)state;
+    static const struct {
+        const char *format; /* of a number */
+        double least, most;
+    } fields[] = {
+        {"\"orientations\": [{\"select\": \"v:1-9\", \"turn\": [0, 0, 9], \"weight\": %g}]", 0, 1},
+        {"\"attenuation\": {\"dead_zone\": %g}", 0, 1},
+        {"\"attenuation\": {\"few\": %g}", 0, 1},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        double least = fields[i].least, most = fields[i].most, apart = most - least;
+        const double values[] = {least - 1e-3 * apart, least, 0.5 * (least + most), most,
+                                 most + 1e-3 * apart};
+        for (int k = 0; k < 5; k++) {
+            char field[300], text[600];
+            snprintf(field, sizeof field, fields[i].format, values[k]);
+            snprintf(text, sizeof text, "{\"sinew\": 1, %s, \"model\": \"rotation\"}", field);
+            sinew_scene *scene = NULL;
+            sinew_status status = sinew_scene_parse(text, "s", NULL, &scene, &error);
+            if (status != (k == 0 || k == 4 ? SINEW_BAD_INPUT : SINEW_OK))
+                fail_msg("%s: %s", text, sinew_status_name(status));
+            sinew_scene_destroy(scene);
+        }
+    }
+}
+
 int test_details(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(capsules_are_round_and_cylinders_flat),
@@ -436,6 +603,12 @@ int test_details(void) {
         cmocka_unit_test(curves_of_the_published_fit_can_be_given_alone),
         cmocka_unit_test(locks_hold_shapes_takes_and_parts_of_takes),
         cmocka_unit_test(held_vertices_follow_the_line_between_their_keys),
+        cmocka_unit_test(sliders_that_are_kept_are_not_attenuated),
+        cmocka_unit_test(locks_that_patches_add_hold_live_weights),
+        cmocka_unit_test(inputs_that_a_model_ignores_are_reported_once),
+        cmocka_unit_test(only_what_was_built_can_be_asked_for),
+        cmocka_unit_test(misspelled_selections_name_the_nearest),
+        cmocka_unit_test(fields_go_from_their_least_to_their_greatest_value),
     };
     return cmocka_run_group_tests_name("details", tests, NULL, NULL);
 }
