@@ -590,6 +590,52 @@ static void fields_go_from_their_least_to_their_greatest_value(void **state) {
     }
 }
 
+/* The figure is the root of the mean square over the markers that are seen. */
+static void the_marker_error_is_that_of_the_shape(void **state) {
+    (void)state;
+    enum { MARKERS = 24, LOST = 5 };
+    sinew_session *session = test_open(FIT("\"method\": \"uls\", \"l2\": 1e-6"));
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    const sinew_mesh *neutral = sinew_session_rig(session)->neutral;
+    int n = neutral->vertex_count;
+    double *shape = malloc(sizeof(double[3]) * (size_t)n), markers[3 * MARKERS];
+    sinew_input input;
+    sinew_input_init(&input);
+    input.markers = markers;
+    sinew_result result;
+    sinew_result_init(&result);
+    result.positions = shape;
+    assert_ok(sinew_figures_create(&result.figures, &error));
+    for (int round = 0; round < 2; round++) {
+        for (int m = 0; m < MARKERS; m++)
+            for (int c = 0; c < 3; c++)
+                markers[3 * m + c] =
+                    neutral->positions[3 * ((size_t)((long)m * n / MARKERS)) + (size_t)c] +
+                    0.003 * (m % 7 - 3) * (c + 1);
+        if (round) markers[3 * LOST] = markers[3 * LOST + 1] = markers[3 * LOST + 2] = NAN;
+        assert_ok(sinew_session_solve(session, &input, &result, NULL, &error));
+        double sum = 0, found;
+        int seen = 0;
+        for (int m = 0; m < MARKERS; m++) {
+            if (round && m == LOST) continue;
+            seen++;
+            for (int c = 0; c < 3; c++) {
+                double d =
+                    markers[3 * m + c] - shape[3 * ((size_t)((long)m * n / MARKERS)) + (size_t)c];
+                sum += d * d;
+            }
+        }
+        assert_true(sinew_figures_get(result.figures, "markers_seen", &found));
+        assert_close(found, seen, 0);
+        assert_true(sinew_figures_get(result.figures, "marker_error", &found));
+        assert_true(found > 0.001);
+        assert_close(found, sqrt(sum / seen), 1e-9);
+    }
+    sinew_figures_destroy(result.figures);
+    free(shape);
+    sinew_session_destroy(session);
+}
+
 int test_details(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(capsules_are_round_and_cylinders_flat),
@@ -606,6 +652,7 @@ int test_details(void) {
         cmocka_unit_test(sliders_that_are_kept_are_not_attenuated),
         cmocka_unit_test(locks_that_patches_add_hold_live_weights),
         cmocka_unit_test(inputs_that_a_model_ignores_are_reported_once),
+        cmocka_unit_test(the_marker_error_is_that_of_the_shape),
         cmocka_unit_test(only_what_was_built_can_be_asked_for),
         cmocka_unit_test(misspelled_selections_name_the_nearest),
         cmocka_unit_test(fields_go_from_their_least_to_their_greatest_value),
