@@ -1,11 +1,10 @@
 // The page in Chromium, as a person uses it.
-import { mkdtempSync, writeFileSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { answered, check, eventually, near, openPage, read, require, runTests, settled, startBrowser, startServer, test, until } from './support.mjs';
+import { answered, check, eventually, near, openPage, read, require, runTests, scratchFolder, settled, startBrowser, startServer, test, until } from './support.mjs';
 
 const FACE = { sinew: 1, rig: { sample: 'face', vertices: 1500 }, model: 'spring', weights: {} };
-const folder = mkdtempSync(join(tmpdir(), 'sinew-studio-'));
+const folder = scratchFolder();
 writeFileSync(join(folder, 'face.json'), JSON.stringify(FACE));
 let server = await startServer({ folder, args: ['face.json'] });
 const browser = await startBrowser();

@@ -1,17 +1,16 @@
 // The server without a browser: protocol, history, restarts, and people who mean no good.
-import { mkdtempSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readBinary } from '../../client.mjs';
-import { PATIENCE, check, eventually, near, require, runTests, startServer, test } from './support.mjs';
+import { PATIENCE, check, eventually, near, require, runTests, scratchFolder, startServer, test } from './support.mjs';
 
 const WebSocket = require('ws');
 const SCENE = { sinew: 1, rig: { sample: 'bar', vertices: 1000 }, model: 'spring', weights: {} };
 
 function project(scene = SCENE) {
-  const folder = mkdtempSync(join(tmpdir(), 'sinew-studio-'));
+  const folder = scratchFolder();
   writeFileSync(join(folder, 'scene.json'), JSON.stringify(scene));
   return { folder, args: ['scene.json'] };
 }

@@ -11,9 +11,18 @@ export const require = createRequire(join(process.env.SINEW_WEB_MODULES ?? '', '
 export const PATIENCE = 300000;
 const command = process.env.SINEW_COMMAND ?? 'build/sinew';
 
+const folders = [];
+process.on('exit', () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+/** A folder that goes when the tests end. */
+export function scratchFolder() {
+  folders.push(mkdtempSync(join(tmpdir(), 'sinew-studio-')));
+  return folders.at(-1);
+}
+
 /** A studio in a folder of its own; `args` may name a scene in it. */
 export async function startServer({ folder, args = [], port = 0 } = {}) {
-  const home = folder ?? mkdtempSync(join(tmpdir(), 'sinew-studio-'));
+  const home = folder ?? scratchFolder();
   const child = spawn(command, ['studio', '--no-browser', '--port', String(port), ...args], {
     cwd: home,
     env: { ...process.env, XDG_STATE_HOME: home, SINEW_CACHE: join(home, 'cache') },
@@ -36,22 +45,15 @@ export async function startServer({ folder, args = [], port = 0 } = {}) {
     child.kill(signal);
     return server.exited;
   };
-  server.stop = async () => {
-    const result = await server.kill('SIGINT');
-    if (!folder) rmSync(home, { recursive: true, force: true });
-    return result;
-  };
+  server.stop = () => server.kill('SIGINT');
   return server;
 }
 
 /** A studio of a copy of a rig, without what was done in it before; without a rig, of the sample face. */
 export async function startFresh(rig) {
-  const home = mkdtempSync(join(tmpdir(), 'sinew-studio-'));
+  const home = scratchFolder();
   if (rig) cpSync(rig, join(home, basename(rig)), { recursive: true });
-  const server = await startServer({ folder: home, args: rig ? [basename(rig)] : [] });
-  const { stop } = server;
-  server.stop = () => stop().finally(() => rmSync(home, { recursive: true, force: true }));
-  return server;
+  return startServer({ folder: home, args: rig ? [basename(rig)] : [] });
 }
 
 export async function startBrowser() {
