@@ -51,8 +51,10 @@ static const cli_option options[] = {
      false},
     {"--obstacle", CLI_TEXT, "SHAPE", "Obstacle for the spring model, as in 'sinew blend'.", 0, 0,
      true},
-    {"--self-contact", CLI_FLAG, NULL, "Keep the surface from intersecting itself (spring).", 0, 0,
-     false},
+    {"--self-contact", CLI_FLAG, NULL,
+     "Keep the surface from intersecting itself (spring), or the parts of a face from passing "
+     "through each other (rotation).",
+     0, 0, false},
     {"--device", CLI_CHOICE, "cpu|auto|gpu",
      "Processor that solves the frames: the CPU (default), a GPU if there is one, or a GPU and an "
      "error if there is none (rotation, spring).",

@@ -53,8 +53,9 @@ static const cli_option options[] = {
     {"--friction", CLI_NUMBER, "MU", "Coulomb friction against obstacles (default 0).", 0, 1e3,
      false},
     {"--self-contact", CLI_FLAG, NULL,
-     "Keep the surface from intersecting itself (spring), or the parts of a face (linear).", 0, 0,
-     false},
+     "Keep the surface from intersecting itself (spring), or the parts of a face from passing "
+     "through each other (linear, rotation).",
+     0, 0, false},
     {"--allow-pose-depth", CLI_FLAG, NULL,
      "Let vertices sink into any obstacle as deep as they do in the poses (default: only into "
      "parts of the rig).",

@@ -68,7 +68,7 @@ class SINEW_PT_panel(_Panel, bpy.types.Panel):
         layout.operator("sinew.remove")
 
     def draw_rotation(self, layout, obj, settings):
-        pass
+        layout.prop(settings, "self_contact")
 
     def draw_maps(self, layout, obj, settings, mass=True):
         column = layout.column(align=True)

@@ -32,8 +32,8 @@ def frozen(obj):
 
 
 def touches_itself(settings):
-    """Whether the model keeps the surface from intersecting itself."""
-    return settings.model == "spring" and settings.self_contact
+    """Whether the model keeps the surface, or the parts of a face, from intersecting."""
+    return settings.model in ("spring", "rotation") and settings.self_contact
 
 
 def groups_of(settings):

@@ -78,7 +78,9 @@ class SinewSettings(bpy.types.PropertyGroup):
         name="Obstacles", type=bpy.types.Collection, update=rebuild,
         description="Mesh objects that the surface must not enter")
     self_contact: BoolProperty(
-        name="Self-Contact", description="Keep the surface from intersecting itself; slow",
+        name="Self-Contact", description="Keep the surface from intersecting itself (Spring), or the "
+                                          "parts of a face from passing through each other "
+                                          "(Rotation); slow",
         default=False, update=rebuild)
     stiffness_group: StringProperty(
         name="Stiffness", description="Vertex group that scales the stiffness: weight 0 is 1/4, "

@@ -2,15 +2,12 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
+#include "session/face_contact.h"
 #include "session/model.h"
 #include "session/parameters.h"
-#include "session/report.h"
-#include "sinew/skin_contact.h"
 
 static const sinew_parameter parameters[] = {
-    FLAG(STRUCTURE, "self_contact", 0,
-         "Keep the parts of a face from passing through each other: lids and eyeballs, lips, "
-         "teeth."),
+    SN_FACE_CONTACT_PARAMETER,
 };
 
 typedef struct linear_structure {
@@ -30,8 +27,7 @@ static sinew_status build(const sn_model_setup *setup, void **structure, sinew_e
     linear_structure *s = SN_NEW0(linear_structure, 1);
     if (!s) return sn_no_memory(error);
     sinew_status status = sinew_linear_create(setup->rig, &s->linear, error);
-    if (status == SINEW_OK && sn_scene_flag(setup->scene, "self_contact"))
-        status = sinew_skin_contact_create(setup->rig, NULL, setup->monitor, &s->contact, error);
+    if (status == SINEW_OK) status = sn_face_contact_create(setup, &s->contact, error);
     if (status != SINEW_OK)
         discard(s);
     else
@@ -54,13 +50,11 @@ static void destroy(void *model) {
 static sinew_status create(const sn_model_setup *setup, const void *structure, void **model,
                            sinew_error *error) {
     (void)setup;
+    const linear_structure *s = structure;
     linear_model *m = SN_NEW0(linear_model, 1);
     if (!m) return sn_no_memory(error);
-    m->structure = structure;
-    sinew_status status =
-        m->structure->contact
-            ? sinew_skin_contact_state_create(m->structure->contact, &m->contact, error)
-            : SINEW_OK;
+    m->structure = s;
+    sinew_status status = sn_face_contact_state_create(s->contact, &m->contact, error);
     if (status != SINEW_OK)
         destroy(m);
     else
@@ -72,17 +66,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
     linear_model *m = model;
     sinew_linear_evaluate(m->structure->linear, ask->weights, positions);
-    if (!m->contact) return SINEW_OK;
-    sinew_skin_contact_info info = {.size = sizeof info};
-    SN_TRY(sinew_skin_contact_apply(m->contact, positions, monitor, error));
-    sinew_skin_contact_get_info(m->contact, &info);
-    result->contact_count = info.contacts;
-    if (!fields) return SINEW_OK;
-    sn_figure_put(fields, "contact_steps", json_integer(info.steps));
-    sn_figure_put(fields, "contact_released", json_integer(info.released));
-    sn_figure_put(fields, "contact_restored", json_integer(info.restored));
-    sn_figure_put(fields, "contact_unchanged", json_boolean(info.unchanged));
-    return SINEW_OK;
+    return sn_face_contact_apply(m->contact, positions, result, fields, monitor, error);
 }
 
 const sn_model_kind sn_model_linear = {

@@ -5,6 +5,7 @@
 #include "base/monitor.h"
 #include "base/status.h"
 #include "session/device.h"
+#include "session/face_contact.h"
 #include "session/holds.h"
 #include "session/model.h"
 #include "session/parameters.h"
@@ -17,15 +18,22 @@ static const sinew_parameter parameters[] = {
     FLAG(STRUCTURE, "published", 0,
          "Blend as first published, for comparison: the shortest rotation of each triangle, no "
          "rotation of the whole taken out, parts not linked."),
+    SN_FACE_CONTACT_PARAMETER,
     SN_DEVICE_PARAMETER,
 };
 
 /* Of the diagonal: feet that leave the floor by more between poses are worth a word. */
 static const double NOTICEABLE = 0.005;
 
+typedef struct rotation_structure {
+    sinew_rotation *rotation;
+    sinew_skin_contact *contact; /* NULL: none */
+} rotation_structure;
+
 typedef struct rotation_model {
     const sinew_rotation *rotation;
     sinew_rotation_state *state;
+    sinew_skin_contact_state *contact; /* NULL: none */
     sn_device device;
 } rotation_model;
 
@@ -42,6 +50,7 @@ static void destroy(void *model) {
     rotation_model *m = model;
     if (!m) return;
     sn_device_close(&m->device, drop_device);
+    sinew_skin_contact_state_destroy(m->contact);
     sinew_rotation_state_destroy(m->state);
     sn_free(m);
 }
@@ -96,47 +105,60 @@ static sinew_status suggest_hold(const sn_model_setup *setup, rotation_model *m,
     return status;
 }
 
-static sinew_status build(const sn_model_setup *setup, void **structure, sinew_error *error) {
+static void discard(void *structure) {
+    rotation_structure *s = structure;
+    if (!s) return;
+    sinew_rotation_destroy(s->rotation);
+    sinew_skin_contact_destroy(s->contact);
+    sn_free(s);
+}
+
+static sinew_status build_rotation(const sn_model_setup *setup, rotation_structure *s,
+                                   sinew_error *error) {
     sinew_rotation_options options;
     sinew_rotation_options_init(&options);
     options.published = sn_scene_flag(setup->scene, "published");
     options.cache = setup->cache;
     const char *hold = sn_scene_string(setup->scene, "hold");
     int *vertices = NULL;
-    sinew_rotation *rotation = NULL;
-    rotation_model trial = {0};
     sinew_status status = sn_holds_select(setup, &vertices, &options.hold_count, error);
     options.hold = vertices;
     if (status == SINEW_OK)
-        status = sinew_rotation_create(setup->rig, &options, setup->monitor, &rotation, error);
+        status = sinew_rotation_create(setup->rig, &options, setup->monitor, &s->rotation, error);
     sn_free(vertices);
-    trial.rotation = rotation;
     if (status == SINEW_OK && !hold && !options.published) {
-        status = sinew_rotation_state_create(rotation, &trial.state, error);
+        rotation_model trial = {.rotation = s->rotation};
+        status = sinew_rotation_state_create(s->rotation, &trial.state, error);
         if (status == SINEW_OK) status = suggest_hold(setup, &trial, error);
         sinew_rotation_state_destroy(trial.state);
     }
     if (status == SINEW_OK && hold)
         sn_figure_put(setup->report, "held", json_integer(options.hold_count));
-    if (status != SINEW_OK)
-        sinew_rotation_destroy(rotation);
-    else
-        *structure = rotation;
     return status;
 }
 
-static void discard(void *structure) {
-    sinew_rotation_destroy(structure);
+static sinew_status build(const sn_model_setup *setup, void **structure, sinew_error *error) {
+    rotation_structure *s = SN_NEW0(rotation_structure, 1);
+    if (!s) return sn_no_memory(error);
+    sinew_status status = build_rotation(setup, s, error);
+    if (status == SINEW_OK) status = sn_face_contact_create(setup, &s->contact, error);
+    if (status != SINEW_OK)
+        discard(s);
+    else
+        *structure = s;
+    return status;
 }
 
 static sinew_status create(const sn_model_setup *setup, const void *structure, void **model,
                            sinew_error *error) {
+    const rotation_structure *s = structure;
     rotation_model *m = SN_NEW0(rotation_model, 1);
     if (!m) return sn_no_memory(error);
-    m->rotation = structure;
-    sinew_status status = sinew_rotation_state_create(structure, &m->state, error);
+    m->rotation = s->rotation;
+    sinew_status status = sinew_rotation_state_create(s->rotation, &m->state, error);
+    if (status == SINEW_OK) status = sn_face_contact_state_create(s->contact, &m->contact, error);
     if (status == SINEW_OK)
-        status = sn_device_update(setup, structure, share_device, drop_device, &m->device, error);
+        status = sn_device_update(setup, s->rotation, share_device, drop_device, &m->device, error);
     if (status != SINEW_OK)
         destroy(m);
     else
@@ -146,7 +168,6 @@ static sinew_status create(const sn_model_setup *setup, const void *structure, v
 
 static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
-    (void)result, (void)error;
     rotation_model *m = model;
     sinew_error why = {0};
     bool on_device = m->device.gpu && sn_gpu_rotation_evaluate(m->device.frames, ask->weights,
@@ -155,7 +176,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     if (!on_device) sinew_rotation_evaluate(m->rotation, m->state, ask->weights, positions);
     if (fields && m->device.choice)
         sn_figure_put(fields, "device", json_string(on_device ? "gpu" : "cpu"));
-    return SINEW_OK;
+    return sn_face_contact_apply(m->contact, positions, result, fields, monitor, error);
 }
 
 const sn_model_kind sn_model_rotation = {

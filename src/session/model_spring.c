@@ -1,8 +1,12 @@
 /* Spring blendshapes as a model. spring_structure.c builds the network, spring_loads.c reads pins,
  * pulls and forces; here are the parameters, obstacles and frames. */
+#include <string.h>
+
 #include "base/memory.h"
 #include "base/status.h"
+#include "cache/pack.h"
 #include "session/device.h"
+#include "session/face_contact.h"
 #include "session/holds.h"
 #include "session/model.h"
 #include "session/obstacles.h"
@@ -124,14 +128,32 @@ static void read_options(const sinew_scene *scene, sinew_spring_options *options
 
 /* ---- the structure ---- */
 
+typedef struct spring_structure {
+    sinew_spring *spring;
+    sinew_skin_contact *contact; /* for the triangles that contact of the springs leaves out */
+} spring_structure;
+
+static void discard(void *structure) {
+    spring_structure *s = structure;
+    if (!s) return;
+    sinew_spring_destroy(s->spring);
+    sinew_skin_contact_destroy(s->contact);
+    sn_free(s);
+}
+
 static sinew_status build(const sn_model_setup *setup, void **structure, sinew_error *error) {
     sinew_spring_options options;
     read_options(setup->scene, &options);
-    return sn_spring_structure_build(setup, options, (sinew_spring **)structure, error);
-}
-
-static void discard(void *structure) {
-    sinew_spring_destroy(structure);
+    spring_structure *s = SN_NEW0(spring_structure, 1);
+    if (!s) return sn_no_memory(error);
+    sinew_status status = sn_spring_structure_build(setup, options, &s->spring, error);
+    if (status == SINEW_OK && sn_self_leaves_out(s->spring) > 0)
+        status = sn_face_contact_create(setup, &s->contact, error);
+    if (status != SINEW_OK)
+        discard(s);
+    else
+        *structure = s;
+    return status;
 }
 
 /* ---- the model of one solver ---- */
@@ -143,6 +165,8 @@ typedef struct spring_model {
     sinew_linear *linear;
     double *shape; /* linear blend, for parts */
     double *activations;
+    sinew_skin_contact_state *contact; /* NULL: none */
+    sn_pack before;                    /* contact: the state before a frame */
     sn_spring_loads loads;
     sn_obstacles obstacles;
     int obstacle_numbers; /* of the scene, those that are not enabled included */
@@ -172,6 +196,8 @@ static void destroy(void *model) {
     if (!m) return;
     sn_device_close(&m->device, drop_device);
     sinew_spring_state_destroy(m->state);
+    sinew_skin_contact_state_destroy(m->contact);
+    sn_pack_free(&m->before);
     sinew_linear_destroy(m->linear);
     sn_pose_depths_free(&m->depths);
     sn_obstacles_free(&m->obstacles);
@@ -213,15 +239,17 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
 
 static sinew_status create(const sn_model_setup *setup, const void *structure, void **model,
                            sinew_error *error) {
+    const spring_structure *s = structure;
     spring_model *m = SN_NEW0(spring_model, 1);
     if (!m) return sn_no_memory(error);
     m->rig = m->loads.rig = setup->rig;
-    m->spring = m->loads.spring = structure;
+    m->spring = m->loads.spring = s->spring;
     m->shape = SN_NEW(double, 3 * (size_t)m->rig->neutral->vertex_count);
     m->activations = SN_NEW(double, m->rig->target_count);
     sinew_status status = m->shape && m->activations ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) status = sinew_spring_state_create(m->spring, &m->state, error);
     if (status == SINEW_OK) status = sinew_linear_create(m->rig, &m->linear, error);
+    if (status == SINEW_OK) status = sn_face_contact_state_create(s->contact, &m->contact, error);
     if (status == SINEW_OK) status = update(m, setup, UINT32_MAX, error);
     if (status != SINEW_OK)
         destroy(m);
@@ -355,6 +383,37 @@ static sinew_status join_obstacles(spring_model *m, const sn_ask *ask, sinew_spr
     return SINEW_OK;
 }
 
+/* The state before a frame, for parts that cannot be pressed apart after it. */
+static sinew_status keep_state(spring_model *m, sinew_error *error) {
+    if (!m->contact) return SINEW_OK;
+    m->before.size = 0, m->before.failed = false;
+    sn_spring_pack(m->state, &m->before);
+    return m->before.failed ? sn_no_memory(error) : SINEW_OK;
+}
+
+/* Lids and eyeballs, lips and teeth: what intersects in the neutral, and so takes no part in
+ * contact of the springs. Pins stay. Beside obstacles, which this contact does not know, nothing
+ * moves. */
+static sinew_status press_parts(spring_model *m, const sinew_spring_frame *frame, double *positions,
+                                sinew_result *result, json_t *fields, const sinew_monitor *monitor,
+                                sinew_error *error) {
+    if (!m->contact || frame->obstacle_count > 0) return SINEW_OK;
+    size_t size = 3 * sizeof(double) * (size_t)m->rig->neutral->vertex_count;
+    memcpy(m->shape, positions, size);
+    sinew_status status =
+        sn_face_contact_apply(m->contact, positions, result, fields, monitor, error);
+    if (status != SINEW_OK) {
+        sn_unpack unpack = {.bytes = m->before.bytes, .size = m->before.size};
+        sn_spring_unpack(m->state, &unpack, NULL);
+        return status;
+    }
+    for (int k = 0; k < m->spring->pin_count; k++) {
+        size_t at = 3 * (size_t)m->spring->pins[k];
+        memcpy(positions + at, m->shape + at, 3 * sizeof *positions);
+    }
+    return SINEW_OK;
+}
+
 static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
     spring_model *m = model;
@@ -369,6 +428,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     }
     m->state->live = ask->frame < 0;
     SN_TRY(join_obstacles(m, ask, &frame, error));
+    SN_TRY(keep_state(m, error));
     sinew_spring_frame_info solved = {.size = sizeof solved};
     bool on_device;
     m->state->settings.tolerance = fmax(m->settings.tolerance, ask->tolerance);
@@ -377,7 +437,8 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
     fill_result(m, ask, &solved, on_device, result, fields);
     list_contacts(m, ask, result);
-    return status;
+    sinew_status pressed = press_parts(m, &frame, positions, result, fields, monitor, error);
+    return pressed == SINEW_OK ? status : pressed;
 }
 
 /* ---- batches ---- */

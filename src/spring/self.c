@@ -55,12 +55,16 @@ sinew_status sn_self_create(sinew_spring *spring, const sinew_monitor *monitor,
         status = sn_contact_surface_create(n, network->neutral, count, triangles, NULL, NULL,
                                            GAP * spring->options.contact_depth * network->diagonal,
                                            &spring->self, error);
-    int left_out = status == SINEW_OK ? network->triangle_count - spring->self->triangle_count : 0;
+    int left_out = status == SINEW_OK ? sn_self_leaves_out(spring) : 0;
     if (left_out > 0)
         status = sn_contact_log_left_out(spring->rig->neutral, NULL, spring->self, left_out,
                                          monitor, error);
     sn_free(embedded), sn_free(triangles);
     return status;
+}
+
+int sn_self_leaves_out(const sinew_spring *spring) {
+    return spring->self ? spring->network->triangle_count - spring->self->triangle_count : 0;
 }
 
 /* ---- state ---- */

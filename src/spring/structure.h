@@ -156,6 +156,8 @@ sinew_status sn_spring_unpack(sinew_spring_state *state, sn_unpack *unpack, sine
 
 /* Which triangles take part: those that do not cross in the neutral. */
 sinew_status sn_self_create(sinew_spring *spring, const sinew_monitor *monitor, sinew_error *error);
+/* How many take no part; 0 without self-contact. */
+int sn_self_leaves_out(const sinew_spring *spring);
 
 /* ---- contact.c ---- */
 

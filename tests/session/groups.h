@@ -4,6 +4,7 @@ int test_patches(void);
 int test_costs(void);
 int test_details(void);
 int test_live(void);
+int test_face_contact(void);
 int test_given(void);
 int test_holds(void);
 int test_chunks(void);

@@ -4,9 +4,9 @@
 
 static sinew_error error;
 
-const char *const test_scene_names[] = {"linear", "rotation", "spring", "friction", "skin",
-                                        "modal",  "jiggle",   "force",  "contact",  "markers",
-                                        "layer",  "fit",      "apart",  NULL};
+const char *const test_scene_names[] = {"linear", "rotation", "spring", "friction",     "skin",
+                                        "modal",  "jiggle",   "force",  "contact",      "markers",
+                                        "layer",  "fit",      "apart",  "turned apart", NULL};
 
 #define START "{\"sinew\": 1, "
 #define BAR   "\"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\": {\"fps\": 20}, "
@@ -209,6 +209,8 @@ const char *test_scene(const char *name) {
                               "0.01}, " TAKE "}"},
         {"apart",
          START MOUTH "\"model\": \"linear\", \"parameters\": {\"self_contact\": true}, " TALK "}"},
+        {"turned apart", START MOUTH
+         "\"model\": \"rotation\", \"parameters\": {\"self_contact\": true}, " TALK "}"},
         {"fit", START MOUTH "\"model\": \"fit\", \"parameters\": {}, " TAKE "}"},
     };
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)

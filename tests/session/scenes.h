@@ -6,8 +6,8 @@
 
 /* "linear", "rotation", "spring", "friction" (spring with friction on a moving ball), "skin"
  * (spring without interior), "modal", "force", "contact" (force with contact), "markers" (force),
- * "layer" (fit with the layer, gaps in the take), "fit", "apart" (linear with contact). 41 frames
- * each. Writes what it needs into test_folder(). */
+ * "layer" (fit with the layer, gaps in the take), "fit", "apart" (linear with contact), "turned
+ * apart" (rotation with contact). 41 frames each. Writes what it needs into test_folder(). */
 extern const char *const test_scene_names[];
 /* JSON text; static, overwritten by the next call. */
 const char *test_scene(const char *name);
