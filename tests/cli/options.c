@@ -210,9 +210,9 @@ static void rare_options_of_models_reach_the_scene(void **state) {
                                    {NULL, NULL}});
     check_scene("sinew force face --curves face/clip.csv --frames 0-1 --contact lips --contact-gap "
                 "0.001 --stick 0.01 --flesh --gravity 2 --position 3 --skull part:teethUpper "
-                "--obstacle sphere:0,0,0.12,0.5 --out f.pc2",
+                "--obstacle sphere:0,0,0.5,0.35 --out f.pc2",
                 (const expected[]){{"obstacles 0 shape", "\"sphere\""},
-                                   {"obstacles 0 radius", "0.5"},
+                                   {"obstacles 0 radius", "0.35"},
                                    {"parameters contact_gap", "0.001"},
                                    {"parameters stick", "0.01"},
                                    {"parameters gravity", "2"},
