@@ -7,6 +7,7 @@ int test_rare_options(void);
 int test_bad_input(void);
 int test_outputs(void);
 int test_runs(void);
+int test_samples(void);
 int test_signals(void);
 int test_locks(void);
 int test_markers(void);

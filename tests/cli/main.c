@@ -14,6 +14,7 @@ static const struct {
     {"bad_input", test_bad_input},
     {"outputs", test_outputs},
     {"runs", test_runs},
+    {"samples", test_samples},
     {"signals", test_signals},
     {"locks", test_locks},
     {"markers", test_markers},
