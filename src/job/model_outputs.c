@@ -34,7 +34,7 @@ struct sn_model_outputs {
 int sn_model_outputs_network(const sinew_solver *solver) {
     if (solver->kind != &sn_model_spring) return 0;
     sinew_spring_info info = {.size = sizeof info};
-    sinew_spring_get_info(sn_solver_structure(solver), &info);
+    sinew_spring_get_info(sn_model_spring_springs(sn_solver_structure(solver)), &info);
     return info.vertex_count;
 }
 
@@ -297,7 +297,8 @@ static sinew_status write_map(const sn_model_outputs *out, const char *path, boo
 static sinew_status write_named(const sn_model_outputs *out, const char *name, const char *path,
                                 sinew_error *error) {
     if (!strcmp(name, "network"))
-        return sinew_spring_write_network(sn_solver_structure(out->solver), path, error);
+        return sinew_spring_write_network(sn_model_spring_springs(sn_solver_structure(out->solver)),
+                                          path, error);
     if (!strcmp(name, "modes")) return write_modes(out, path, error);
     if (!strcmp(name, "shapes")) return write_shapes(out, path, error);
     if (!strcmp(name, "fitted")) return sinew_curves_write(path, out->fitted, error);

@@ -508,6 +508,10 @@ static sinew_status unpack(void *model, sn_unpack *bytes, sinew_error *error) {
     return sn_spring_unpack(((spring_model *)model)->state, bytes, error);
 }
 
+const sinew_spring *sn_model_spring_springs(const void *structure) {
+    return ((const spring_structure *)structure)->spring;
+}
+
 const double *sn_model_spring_network(const void *model) {
     return sinew_spring_network_positions(((const spring_model *)model)->state);
 }

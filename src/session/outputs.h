@@ -5,6 +5,7 @@
 #include "sinew/capture.h"
 #include "sinew/force.h"
 #include "sinew/modal.h"
+#include "sinew/spring.h"
 
 /* The structure of the force model. */
 typedef struct sn_force_structure {
@@ -16,6 +17,8 @@ typedef struct sn_force_structure {
 
 /* Of a solver's model: all network vertices of the last frame. */
 const double *sn_model_spring_network(const void *model);
+/* The springs that a structure of the spring model holds. */
+const sinew_spring *sn_model_spring_springs(const void *structure);
 /* Elements that the last frame turns inside out and no key does. */
 const int *sn_model_modal_inverted(const void *model, int *count);
 const sinew_modal_motion *sn_model_modal_motion(const void *model);
