@@ -254,11 +254,12 @@ static void a_scheduler_that_does_not_answer_is_asked_again(void **state) {
     }
     /* It did: the jobs are not submitted twice. */
     write_shot();
-    expect_code(0, WITH "echo 'PENDING|Held' >slurm/elements.next; " ANSWER(
-                       "sbatch", "usual \"$@\" >/dev/null; echo \"sbatch: error: timed out\"; "
-                                 "exit 1") ANSWER("squeue", "usual \"$@\"")
-                       ANSWER("squeue", "usual \"$@\"") ANSWER("squeue", "release; usual \"$@\"")
-                           FARM "--chunk 9 && cmp rotation.pc2 whole.pc2");
+    expect_code(0, WITH
+                "printf '%%s\\n' run 'PENDING|Held' >slurm/elements.next; "
+                "for i in 1 2 3 4; do echo 'usual \"$@\"' >>slurm/squeue.next; done; " ANSWER(
+                    "squeue", "release; usual \"$@\"") ANSWER("sbatch", "usual \"$@\"")
+                    ANSWER("sbatch", "usual \"$@\" >/dev/null; echo \"sbatch: error: timed out\"; "
+                                     "exit 1") FARM "--chunk 9 && cmp rotation.pc2 whole.pc2");
     expect_calls("^sbatch", 2);
     /* squeue is silent now and then: one warning each time. */
     write_shot();

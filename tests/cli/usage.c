@@ -87,9 +87,116 @@ static void a_folder_that_fails_goes_even_without_a_spare_descriptor(void **stat
     assert_int_equal(files_with(".sinew"), 0);
 }
 
+/* What each verb lacks, or cannot do together: {exit code, words of the message, command}. Nothing
+ * is computed or written. */
+static void calls_that_make_no_sense_say_why(void **state) {
+    (void)state;
+    static const struct {
+        int code;
+        const char *words, *command;
+    } rows[] = {
+        {2, "unknown verb 'nothingnear'", "nothingnear"},
+        {2, "unknown verb 'blnd'; did you mean 'blend'?", "help blnd"},
+        {2, "unknown verb 'nothingnear'", "help nothingnear"},
+        {2, "--schema cannot be combined with anything else", "help --schema blend"},
+        {2, "--schema cannot be combined with anything else", "help --schema --man"},
+        {2, "specify either RIG... or --sample, not both", "blend bar --sample bar --steps 1"},
+        {2, "--curves cannot be combined with --weights or --steps",
+         "blend bar --curves c.csv --steps 2"},
+        {2, "--curves cannot be combined with --weights or --steps",
+         "blend bar --curves c.csv --weights bend120=1"},
+        {2, "specify either --no-pose-depth or --allow-pose-depth, not both",
+         "blend bar --model spring --steps 1 --no-pose-depth --allow-pose-depth"},
+        {2, "the model 'rotation' has no obstacles",
+         "blend bar --model rotation --steps 1 --no-pose-depth"},
+        {2, "the model 'linear' has no", "blend bar --steps 1 --network-out n.csv"},
+        {2, "the model 'rotation' has no",
+         "blend bar --model rotation --steps 1 --network-frames "
+         "n.pc2"},
+        {2, "needs a RIG, or --sample NAME", "bake --out o.glb"},
+        {2, "needs --out RIG", "bake bar"},
+        {2, "--clip-out needs --curves FILE", "bake bar --out o --clip-out c.glb"},
+        {2, "--obstacle needs --model spring", "bake bar --out o --obstacle sphere:0,0,0,1"},
+        {2, "--contact-samples needs --self-contact", "bake bar --out o --contact-samples 9"},
+        {2, "--keep-samples cannot be used with --obstacle",
+         "bake bar --model spring --out o --obstacle sphere:0,0,9,1 --keep-samples keep"},
+        {3, "o.txt: 'txt' is not an ending of a rig file", "bake bar --out o.txt"},
+        {2, "needs --markers FILE", "fit bar"},
+        {2, "needs --out FILE", "fit bar --frames bar.pc2"},
+        {2, "--bounds wide needs --markers", "fit bar --frames bar.pc2 --bounds wide --out o.csv"},
+        {2, "--sparse and --correctives need --frames CACHE",
+         "fit bar --markers m.csv --sparse 0.1 --out o.csv"},
+        {3, "arm.pc2: has 2690 points, but the rig has", "fit bar --frames arm.pc2 --out o.csv"},
+        {2, "needs --to MESH and --out RIG", "transfer bar"},
+        {2, "needs --to MESH and --out RIG", "transfer bar --to bar.obj"},
+        {2, "needs --to MESH and --out RIG", "transfer bar --out o"},
+        {2, "--curves needs a rig as input", "convert bar.obj o.glb --curves bar/clip.csv"},
+        {2, "--compact applies only to .glb output", "convert bar o.usda --compact"},
+        {2, "--normals needs --compact", "convert bar o.glb --normals"},
+        {2, "--curves replaces key poses",
+         "modal bar --curves bar/clip.csv --poses neutral,bend120"},
+        {2, "--curves replaces key poses", "modal bar --curves bar/clip.csv --times 0,1"},
+        {2, "--sample needs --poses", "modal --sample bar --out o.pc2"},
+        {2, "'poses': use --poses to select the key poses", "modal bar bar/poses --out o.pc2"},
+        {2, "needs two poses or more", "modal bar --poses neutral --out o.pc2"},
+        {2, "--times has 3 times, but there are 2 poses",
+         "modal bar --poses neutral,bend120 --times 0,1,2 --out o.pc2"},
+        {2, "with a key from 0 to 1", "modal bar --poses neutral,bend120 --velocity 2:bend120=1"},
+        {2, "with a key from 0 to 1", "modal bar --poses neutral,bend120 --velocity -1:bend120=1"},
+        {2, "with a key from 0 to 1", "modal bar --poses neutral,bend120 --velocity bend120=1"},
+        {2, "not '1:bend120'", "modal bar --poses neutral,bend120 --velocity 1:bend120"},
+        {2, "not '1:bend120=x'", "modal bar --poses neutral,bend120 --velocity 1:bend120=x"},
+        {2, "not '1:=1'", "modal bar --poses neutral,bend120 --velocity 1:=1"},
+        {2, "not '1:bend120=1;'", "modal bar --poses neutral,bend120 --velocity '1:bend120=1;'"},
+        {2, "--pin-stiffness needs --pin", "modal bar --poses neutral,bend120 --pin-stiffness 2"},
+        {2, "--size 10: expected WIDTHxHEIGHT", "render bar.obj --size 10 --out o.png"},
+        {2, "--size 0x9: expected WIDTHxHEIGHT", "render bar.obj --size 0x9 --out o.png"},
+        {2, "--size 9x9x9: expected WIDTHxHEIGHT", "render bar.obj --size 9x9x9 --out o.png"},
+        {2, "whole numbers from 0 to 3", "render bar.pc2 --mesh bar.obj --frame 4 --out o.png"},
+        {2, "whole numbers from 0 to 3", "render bar.pc2 --mesh bar.obj --frame 0.5 --out o.png"},
+        {2, "whole numbers from 0 to 3", "render bar.pc2 --mesh bar.obj --frame -1 --out o.png"},
+        {2, "expected .png, .mp4, .webm, .gif or .webp",
+         "play face face/clip.csv --frames 0 --out o.txt"},
+        {3, "o.jpg: pictures are written as .png", "interference bar --matrix o.jpg"},
+        {3, "unknown key; a manifest has", "farm odd.json --out work"},
+        {3, "work/farm.json: not a farm table", "farm status work"},
+        {1, "shot b reads this file", "farm reads.json --out work2 --no-sheets"},
+    };
+    fresh_folder();
+    expect_code(0,
+                "sinew sample bar --vertices 1000 --out bar --quiet && sinew sample face "
+                "--vertices 1000 --out face --quiet && cp bar/neutral.obj bar.obj && sinew "
+                "blend bar --steps 3 --out bar.pc2 --quiet && sinew blend --sample arm --steps "
+                "1 --out arm.pc2 --quiet && mkdir work && echo '{\"shots\": 3}' >work/farm.json");
+    write_text("odd.json", "{\"farm\": 1, \"shots\": [{\"name\": \"a\", \"scene\": \"s.json\"}], "
+                           "\"more\": 1}");
+    write_text("reads.json", "{\"farm\": 1, \"shots\": [{\"name\": \"b\", \"scene\": \"b.json\"}, "
+                             "{\"name\": \"a\", \"scene\": \"a.json\"}]}");
+#define SHOT(more) "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": \"linear\", " more "}"
+    write_text("b.json", SHOT("\"curves\": {\"file\": \"k.csv\"}, \"outputs\": {\"frames\": "
+                              "[\"fb.pc2\"]}"));
+    write_text("a.json", SHOT("\"steps\": 1, \"outputs\": {\"curves\": \"k.csv\"}"));
+    write_text("k.csv", "time_s,bend120\n0,0\n0.1,1\n");
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const run_result *r = sh("sinew %s", rows[i].command);
+        const char *end = strchr(r->err, '\n');
+        int said = strstr(r->err, rows[i].words) || strstr(r->out, rows[i].words);
+        if (r->code == rows[i].code && said && end && !end[1]) continue;
+        wrong++;
+        print_message("sinew %s: exit %d instead of %d, or no '%s':\n%s%s", rows[i].command,
+                      r->code, rows[i].code, rows[i].words, r->out, r->err);
+    }
+    assert_int_equal(wrong, 0);
+    assert_int_equal(files_with("o."), 0);
+    assert_int_equal(files_with("n.csv") + files_with("n.pc2") + files_with("keep"), 0);
+    expect_code(0, "grep -q '^0.1,1' k.csv");
+}
+
 int test_usage(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_in_the_call_are_exit_2_with_a_hint),
+        cmocka_unit_test(calls_that_make_no_sense_say_why),
         cmocka_unit_test(the_bare_command_lists_its_verbs),
         cmocka_unit_test(quiet_is_quiet_and_paths_may_look_like_options),
         cmocka_unit_test(a_full_output_device_is_not_success),

@@ -32,14 +32,15 @@ static void place(double angle, double lift, int axis, double *positions) {
         }
 }
 
-static sinew_rig *make_lifted(int axis, double rest_lift, double pose_lift) {
+/* Rings from `cut` on are a part of their own. */
+static sinew_rig *make_cut(int axis, double rest_lift, double pose_lift, int cut) {
     sinew_error error;
     static double rest[3 * N], pose[3 * N];
     static int triangles[6 * N];
     int count = 0;
     place(-0.6, rest_lift, axis, rest), place(-M_PI + 0.6, pose_lift, axis, pose);
     for (int i = 0; i + 1 < ALONG; i++)
-        for (int j = 0; j < AROUND; j++) {
+        for (int j = 0; j < AROUND && i + 1 != cut; j++) {
             int a = AROUND * i + j, b = AROUND * i + (j + 1) % AROUND;
             const int two[6] = {a, b, a + AROUND, b, b + AROUND, a + AROUND};
             memcpy(triangles + 3 * count, two, sizeof two);
@@ -51,6 +52,10 @@ static sinew_rig *make_lifted(int axis, double rest_lift, double pose_lift) {
     assert_ok(sinew_rig_create(mesh, &rig, &error));
     assert_ok(sinew_rig_add_pose(rig, "swing", pose, &error));
     return rig;
+}
+
+static sinew_rig *make_lifted(int axis, double rest_lift, double pose_lift) {
+    return make_cut(axis, rest_lift, pose_lift, 0);
 }
 
 static sinew_rig *make_rig(int axis) {
@@ -136,6 +141,38 @@ static void what_no_foot_holds_is_lifted_as_a_whole(void **state) {
     for (int v = 0; v < N; v++) assert_below(fabs(now[3 * v + 1] - before[3 * v + 1] - 0.4), 0.02);
     sn_floor_work_destroy(work), sn_floor_destroy(floor);
     sinew_rig_destroy(rig);
+}
+
+/* The arm hangs down through the floor. Its lower half, which is a part of its own, takes the upper
+ * one along, as if they were one. */
+static void parts_that_touch_are_lifted_together(void **state) {
+    (void)state;
+    sinew_error error;
+    enum { CUT = 24 };
+    static double before[3 * N], now[3 * N];
+    place(-M_PI / 2, 0, 1, before);
+    double jumps[2];
+    for (int k = 0; k < 2; k++) {
+        sinew_rig *rig = make_cut(1, 0, 0, k ? CUT : 0);
+        sn_floor *floor;
+        sn_floor_work *work;
+        assert_ok(sn_floor_create(rig, 1, 0, NULL, NULL, &floor, &error));
+        assert_ok(sn_floor_work_create(floor, &work, &error));
+        memcpy(now, before, sizeof now);
+        sn_floor_lift(floor, work, now);
+        jumps[k] = 0;
+        for (int j = 0; j < AROUND; j++) {
+            int above = AROUND * (CUT - 1) + j, below = AROUND * CUT + j;
+            double upper = now[3 * above + 1] - before[3 * above + 1];
+            double lower = now[3 * below + 1] - before[3 * below + 1];
+            assert_true(lower > 0.1);
+            jumps[k] = fmax(jumps[k], fabs(lower - upper) / lower);
+        }
+        sn_floor_work_destroy(work), sn_floor_destroy(floor);
+        sinew_rig_destroy(rig);
+    }
+    assert_below(jumps[0], 0.1);
+    assert_below(jumps[1], 0.1);
 }
 
 /* K of floor.h, dense: a triangle's edges weigh 2/3 area / length^2, and its corners are held by a
@@ -225,6 +262,7 @@ int test_floor(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_swinging_arm_stays_above_the_floor),
         cmocka_unit_test(what_no_foot_holds_is_lifted_as_a_whole),
+        cmocka_unit_test(parts_that_touch_are_lifted_together),
         cmocka_unit_test(the_lift_strains_the_surface_least),
         cmocka_unit_test(floors_report_that_memory_ran_out),
     };

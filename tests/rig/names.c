@@ -58,6 +58,56 @@ static void an_unsided_name_drives_both_sides(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* By number and by name, whatever else the rig has. */
+static void every_action_unit_finds_its_own_slider(void **state) {
+    (void)state;
+    static const struct {
+        const char *number, *name, *slider;
+    } units[] = {{"AU1", "innerBrowRaiser", "browInnerUp"},
+                 {"AU2", "outerBrowRaiser", "browOuterUp"},
+                 {"AU4", "browLowerer", "browDown"},
+                 {"AU5", "upperLidRaiser", "eyeWide"},
+                 {"AU6", "cheekRaiser", "cheekSquint"},
+                 {"AU7", "lidTightener", "eyeSquint"},
+                 {"AU8", "lipsTowardEachOther", "mouthClose"},
+                 {"AU9", "noseWrinkler", "noseSneer"},
+                 {"AU10", "upperLipRaiser", "mouthUpperUp"},
+                 {"AU12", "lipCornerPuller", "mouthSmile"},
+                 {"AU14", "dimpler", "mouthDimple"},
+                 {"AU15", "lipCornerDepressor", "mouthFrown"},
+                 {"AU16", "lowerLipDepressor", "mouthLowerDown"},
+                 {"AU17", "chinRaiser", "mouthShrugLower"},
+                 {"AU18", "lipPucker", "mouthPucker"},
+                 {"AU19", "tongueShow", "tongueOut"},
+                 {"AU20", "lipStretcher", "mouthStretch"},
+                 {"AU22", "lipFunneler", "mouthFunnel"},
+                 {"AU24", "lipPressor", "mouthPress"},
+                 {"AU26", "jawDrop", "jawOpen"},
+                 {"AU29", "jawThrust", "jawForward"},
+                 {"AU34", "cheekPuffer", "cheekPuff"},
+                 {"AU43", "eyesClosed", "eyeBlink"},
+                 {"AU45", "blink", "eyeBlink"},
+                 {"AU63", "eyesUp", "eyeLookUp"},
+                 {"AU64", "eyesDown", "eyeLookDown"}};
+    enum { UNITS = sizeof units / sizeof *units };
+    const char *names[UNITS];
+    int count = 0;
+    for (int i = 0; i < UNITS; i++) {
+        bool known = false;
+        for (int k = 0; k < count; k++) known |= !strcmp(names[k], units[i].slider);
+        if (!known) names[count++] = units[i].slider;
+    }
+    sinew_rig *rig = named_rig(count, names);
+    for (int i = 0; i < UNITS; i++)
+        for (int by_name = 0; by_name < 2; by_name++) {
+            const char *asked = by_name ? units[i].name : units[i].number;
+            int found = sinew_rig_find_slider(rig, asked);
+            if (found < 0 || strcmp(rig->sliders[found].name, units[i].slider))
+                fail_msg("%s is %s", asked, found < 0 ? "unknown" : rig->sliders[found].name);
+        }
+    sinew_rig_destroy(rig);
+}
+
 static void action_units_find_the_sliders_of_their_motion(void **state) {
     (void)state;
     sinew_rig *rig = named_rig(13, ICT);
@@ -191,6 +241,7 @@ int test_names(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_spelling_finds_its_slider),
         cmocka_unit_test(an_unsided_name_drives_both_sides),
+        cmocka_unit_test(every_action_unit_finds_its_own_slider),
         cmocka_unit_test(action_units_find_the_sliders_of_their_motion),
         cmocka_unit_test(all_arkit_names_fit_a_live_link_rig),
         cmocka_unit_test(groups_and_pairs_come_from_names),
