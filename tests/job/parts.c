@@ -12,18 +12,24 @@
 
 static sinew_error error;
 
+/* With all outputs of its model when `out` is called "more". */
 static sinew_job *job_of(const char *model, const char *parameters, const char *out) {
-    char text[900];
+    bool more = !strncmp(out, "more", 4);
+    char text[1100];
     snprintf(
         text, sizeof text,
         "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": \"%s\", \"parameters\": %s, "
         "\"time\": {\"fps\": 20}, \"curves\": {\"times\": [0, 1], \"values\": {\"bend120\": [0, "
-        "0.1]}}, %s \"outputs\": {\"frames\": [\"%s\"], \"curves\": \"%s.csv\"}}",
+        "0.1]}}, %s \"outputs\": {\"frames\": [\"%s\"], \"curves\": \"%s.csv\"%s}}",
         model, parameters,
         strcmp(model, "spring") ? ""
                                 : "\"obstacles\": [{\"shape\": \"sphere\", \"center\": [0.5, "
                                   "0.395, 0], \"radius\": 0.3}], ",
-        out, out);
+        out, out,
+        !more                      ? ""
+        : !strcmp(model, "spring") ? ", \"network\": \"more.n.csv\", \"network_frames\": "
+                                     "\"more.n.pc2\""
+                                   : ", \"modes\": \"more.m.csv\", \"shapes\": \"more.s.pc2\"");
     sinew_scene *scene;
     sinew_job *job;
     assert_ok(sinew_scene_parse(text, "s.json", test_folder(), &scene, &error));
@@ -90,6 +96,45 @@ static void merged_parts_are_the_whole_clip(void **state) {
         assert_int_equal(size, merged_size);
         if (memcmp(whole, merged, size)) fail_msg("%s: merged parts differ", out);
         sn_free(whole), sn_free(merged);
+    }
+}
+
+/* Also what a part holds beside positions: all points of the network, elements inside out. */
+static void merged_parts_have_the_further_outputs(void **state) {
+    (void)state;
+    static const struct {
+        const char *model, *parameters, *outputs[3];
+    } rows[] = {
+        {"spring",
+         "{\"tolerance\": 1e-3, \"max_rounds\": 4}",
+         {"more.pc2", "more.n.csv", "more.n.pc2"}},
+        {"modal", "{\"modes\": 6}", {"more.pc2", "more.m.csv", "more.s.pc2"}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *whole[3], parts[4096], path[4200];
+        size_t sizes[3], size;
+        sinew_job *job = job_of(rows[i].model, rows[i].parameters, "more.pc2");
+        sinew_status status = sinew_job_run(job, 0, -1, NULL, &error);
+        if (status != SINEW_NOT_CONVERGED) assert_ok(status);
+        sinew_job_destroy(job);
+        for (int k = 0; k < 3; k++) {
+            whole[k] = content(rows[i].outputs[k], &sizes[k]);
+            snprintf(path, sizeof path, "%s/%s", test_folder(), rows[i].outputs[k]);
+            assert_int_equal(unlink(path), 0);
+        }
+        snprintf(parts, sizeof parts, "%s", folder_of(rows[i].model));
+        part(rows[i].model, rows[i].parameters, "more.pc2", 0, 6, false, parts, SINEW_OK);
+        part(rows[i].model, rows[i].parameters, "more.pc2", 7, -1, true, parts, SINEW_OK);
+        job = job_of(rows[i].model, rows[i].parameters, "more.pc2");
+        status = sinew_job_merge(job, parts, NULL, &error);
+        if (status != SINEW_NOT_CONVERGED) assert_ok(status);
+        sinew_job_destroy(job);
+        for (int k = 0; k < 3; k++) {
+            char *merged = content(rows[i].outputs[k], &size);
+            if (size != sizes[k] || memcmp(merged, whole[k], size))
+                fail_msg("%s: %s differs", rows[i].model, rows[i].outputs[k]);
+            sn_free(merged), sn_free(whole[k]);
+        }
     }
 }
 
@@ -403,6 +448,7 @@ static void pipes_in_place_of_parts_are_refused(void **state) {
 int test_parts(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merged_parts_are_the_whole_clip),
+        cmocka_unit_test(merged_parts_have_the_further_outputs),
         cmocka_unit_test(the_last_part_merges_the_clip),
         cmocka_unit_test(positions_are_stored_once),
         cmocka_unit_test(merging_names_what_is_wrong),

@@ -106,6 +106,53 @@ static void weights_stay_in_their_limits(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* One slider with an in-between, so that frames are not solved in one step. Sparseness pulls its
+ * weight towards rest, in the second frame also away from a guess that fits it perfectly. */
+static void sparseness_pulls_weights_to_rest(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = random_rig(VERTICES, 1, 0.8, 3);
+    const sinew_target *full = &rig->targets[0];
+    double bent[3 * VERTICES], rows[2][3 * VERTICES], first = 1;
+    float positions[2 * 3 * VERTICES];
+    for (int i = 0; i < 3 * full->count; i++) bent[i] = 0.5 * full->deltas[i];
+    assert_ok(
+        sinew_rig_add_inbetween(rig, "half", 0, 0.5, full->count, full->vertices, bent, &error));
+    sinew_linear *linear;
+    assert_ok(sinew_linear_create(rig, &linear, &error));
+    sinew_fit_frames_options options;
+    sinew_fit_frames_options_init(&options);
+    options.smooth = 0;
+    for (int round = 0; round < 3; round++) {
+        options.sparse = round ? 0.05 : 0;
+        /* both frames at 1; then the second one at what the first one comes to */
+        double asked[2] = {1, round == 2 ? first : 1};
+        for (int t = 0; t < 2; t++) {
+            sinew_linear_evaluate(linear, &asked[t], rows[t]);
+            for (int i = 0; i < 3 * VERTICES; i++)
+                positions[3 * VERTICES * t + i] = (float)rows[t][i];
+        }
+        sinew_frames frames = {VERTICES, 2, 0, 25, positions};
+        sinew_curves *curves;
+        assert_ok(sinew_fit_frames(rig, &frames, &options, NULL, &curves, NULL, NULL, &error));
+        double found[2] = {curves->values[0], curves->values[1]};
+        sinew_curves_destroy(curves);
+        if (round == 0) {
+            assert_close(found[0], 1, 1e-4);
+            assert_close(found[1], 1, 1e-4);
+        } else if (round == 1) {
+            assert_true(found[0] > 0.5 && found[0] < 0.99);
+            assert_close(found[1], found[0], 1e-4);
+        } else {
+            assert_close(found[0], first, 1e-4);
+            assert_close(found[1], first - (1 - first), 1e-3); /* as far again */
+        }
+        first = found[0];
+    }
+    sinew_linear_destroy(linear);
+    sinew_rig_destroy(rig);
+}
+
 static void smoothness_lowers_the_change_between_frames(void **state) {
     (void)state;
     sinew_error error;
@@ -218,6 +265,7 @@ int test_fit_frames(void) {
         cmocka_unit_test(in_betweens_and_combinations_are_solved_too),
         cmocka_unit_test(weights_stay_in_their_limits),
         cmocka_unit_test(smoothness_lowers_the_change_between_frames),
+        cmocka_unit_test(sparseness_pulls_weights_to_rest),
         cmocka_unit_test(new_targets_take_what_the_sliders_leave),
         cmocka_unit_test(frames_that_do_not_fit_are_refused),
         cmocka_unit_test(a_cancel_in_any_frame_ends_the_call),
