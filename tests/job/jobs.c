@@ -1,6 +1,8 @@
 #include "support.h"
 
+#include <jansson.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -489,6 +491,133 @@ static void every_failing_allocation_is_reported_and_leaves_nothing(void **state
     }
 }
 
+/* ---- plots, progress, totals ----------------------------------------------------------------- */
+
+typedef struct drawn {
+    int calls, lines, count;
+    double x[64], y[2][64];
+    char path[4096], title[64];
+} drawn;
+static drawn plot;
+
+static sinew_status draw(const char *path, const char *title, const char *x_label,
+                         const char *y_label, int line_count, const sinew_line *lines,
+                         sinew_error *ignored) {
+    (void)x_label, (void)y_label, (void)ignored;
+    plot.calls++, plot.lines = line_count, plot.count = lines[0].count;
+    snprintf(plot.path, sizeof plot.path, "%s", path);
+    snprintf(plot.title, sizeof plot.title, "%s", title);
+    for (int l = 0; l < line_count && l < 2; l++)
+        for (int i = 0; i < lines[l].count && i < 64; i++)
+            plot.x[i] = lines[l].x[i], plot.y[l][i] = lines[l].y[i];
+    return SINEW_OK;
+}
+
+/* The plot of a trace has the mean displacement along its main direction, of the skin and of the
+ * linear blend. */
+static void traces_are_drawn_by_the_function_that_was_set(void **state) {
+    (void)state;
+    static const char text[] =
+        FACE "\"model\": \"force\", \"time\": {\"fps\": 10}, \"curves\": {\"times\": [0.5, 1], "
+             "\"values\": {\"jawOpen\": [0, 1]}}, \"parameters\": {\"trace\": \"v:52,342\"}, "
+             "\"outputs\": {\"frames\": [\"traced.pc2\"], \"trace_plot\": \"trace.png\"}}";
+    sinew_job *job = job_of(text);
+    sinew_set_plot_function(NULL);
+    assert_int_equal(sinew_job_run(job, 0, -1, NULL, &error), SINEW_UNAVAILABLE);
+    assert_non_null(strstr(error.message, "trace.png: this program draws no plots"));
+    sinew_set_plot_function(draw);
+    memset(&plot, 0, sizeof plot);
+    assert_ok(sinew_job_run(job, 0, -1, NULL, &error));
+    sinew_set_plot_function(sinew_plot_write); /* as main did */
+    assert_int_equal(plot.calls, 1);
+    assert_int_equal(plot.lines, 2);
+    assert_int_equal(plot.count, 6);
+    assert_non_null(strstr(plot.path, "trace.png"));
+    assert_string_equal(plot.title, "displacement from rest");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/traced.pc2", test_folder());
+    sinew_frames *frames;
+    assert_ok(sinew_frames_read(path, &frames, &error));
+    const double *rest = sinew_job_rig(job)->neutral->positions;
+    static const int traced[] = {52, 342};
+    sn_vec3 ways[6], most = {0, 0, 0};
+    for (int f = 0; f < 6; f++) {
+        ways[f] = sn_v3(0, 0, 0);
+        const float *now = frames->positions + 3 * (size_t)f * (size_t)frames->vertex_count;
+        for (int k = 0; k < 2; k++) {
+            const float *p = now + 3 * traced[k];
+            sn_vec3 at = sn_v3((double)p[0], (double)p[1], (double)p[2]);
+            ways[f] = sn_add_scaled(ways[f], 0.5, sn_sub(at, sn_at(rest, traced[k])));
+        }
+        if (sn_length(ways[f]) > sn_length(most)) most = ways[f];
+    }
+    double length = sn_length(most), farthest = 0;
+    assert_true(length > 1e-3);
+    for (int f = 0; f < 6; f++) {
+        assert_close(plot.x[f], 0.5 + 0.1 * f, 1e-12);
+        /* the direction may come from the linear blend, whose path is a little longer */
+        assert_close(fabs(plot.y[0][f]), sn_dot(ways[f], most) / length, 0.05 * length);
+        farthest = fmax(farthest, fabs(plot.y[1][f]));
+    }
+    assert_close(plot.y[0][0], 0, 1e-6);
+    assert_true(farthest > 0.5 * length && farthest < 2 * length);
+    sinew_frames_destroy(frames);
+    sinew_job_destroy(job);
+}
+
+typedef struct watched {
+    double last;
+    int steps;
+    bool stop;
+    double at; /* fraction to stop at */
+} watched;
+
+static void watch(double fraction, const char *stage, void *user) {
+    watched *w = user;
+    if (strcmp(stage, "frames")) return;
+    assert_true(fraction >= w->last && fraction <= 1);
+    w->last = fraction, w->steps++;
+    w->stop |= w->at > 0 && fraction >= w->at;
+}
+
+static bool is_stopped(void *user) {
+    return ((watched *)user)->stop;
+}
+
+static void progress_counts_the_frames_that_were_handed_over(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 3; threads += 2) {
+        sinew_set_threads(threads);
+        sinew_job *job = job_of(BAR "\"model\": \"rotation\", \"steps\": 39, \"outputs\": "
+                                    "{\"frames\": [\"watched.pc2\"]}}");
+        watched w = {0};
+        sinew_monitor monitor = {.progress = watch, .cancelled = is_stopped, .user = &w};
+        clock_t begin = clock();
+        assert_ok(sinew_job_run(job, 0, -1, &monitor, &error));
+        double used = 1e3 * (double)(clock() - begin) / CLOCKS_PER_SEC;
+        assert_close(w.last, 1, 0);
+        assert_true(w.steps >= 10);
+        char *text;
+        assert_ok(sinew_job_report(job, &text, &error));
+        json_t *report = json_loads(text, 0, NULL), *totals = json_object_get(report, "totals");
+        double output = json_number_value(json_object_get(totals, "output_cpu_ms"));
+        assert_true(output >= 0 && output <= used + 1);
+        assert_close(json_number_value(json_object_get(totals, "frames")), 40, 0);
+        json_decref(report);
+        sinew_free(text);
+        w = (watched){.at = 0.5};
+        assert_int_equal(sinew_job_run(job, 0, -1, &monitor, &error), SINEW_CANCELLED);
+        int frame = -1;
+        const char *said = strstr(error.message, "cancelled at frame ");
+        assert_non_null(said);
+        assert_int_equal(sscanf(said, "cancelled at frame %d", &frame), 1);
+        assert_in_range(frame, 20, 40);
+        assert_close(w.last, frame / 40.0, 1e-12);
+        sinew_job_destroy(job);
+    }
+    sinew_set_threads(0);
+}
+
 int test_jobs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_stand_at_k_over_fps_with_the_last_at_the_end),
@@ -506,6 +635,8 @@ int test_jobs(void) {
         cmocka_unit_test(wind_acts_on_what_faces_it),
         cmocka_unit_test(the_report_has_the_fixed_fields),
         cmocka_unit_test(surprises_are_warnings),
+        cmocka_unit_test(traces_are_drawn_by_the_function_that_was_set),
+        cmocka_unit_test(progress_counts_the_frames_that_were_handed_over),
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaves_nothing),
     };
     return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
