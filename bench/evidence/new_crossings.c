@@ -147,17 +147,30 @@ static void find_behind(const scene *s, const double *x, bool *behind) {
     sinew_query_destroy(query);
 }
 
+/* Pieces that a blink moves lie on the lids, as lashes do: they are no eyeballs. */
+static void find_lashes(const scene *s, bool *lashes) {
+    const int *piece = sinew_anatomy_pieces(s->anatomy);
+    for (int k = 0; k < s->rig->target_count; k++) {
+        const sinew_target *t = &s->rig->targets[k];
+        for (int i = 0; strcasestr(t->name, "blink") && i < t->count; i++)
+            lashes[piece[t->vertices[i]]] = true;
+    }
+}
+
 static void find_eyes(scene *s) {
     const sinew_mesh *mesh = s->rig->neutral;
     const int *piece = sinew_anatomy_pieces(s->anatomy);
     int pieces = sinew_anatomy_piece_count(s->anatomy);
     double *sums = calloc(4 * (size_t)pieces, sizeof *sums);
+    bool *lashes = calloc((size_t)pieces, sizeof *lashes);
+    find_lashes(s, lashes);
     s->eyes = malloc(3 * (size_t)mesh->triangle_count * sizeof *s->eyes), s->eye_count = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int t = 0; t < mesh->triangle_count; t++) {
             const int *corners = mesh->triangles + 3 * (size_t)t;
             double n[3], *sum = sums + 4 * (size_t)piece[corners[0]];
-            if (sinew_anatomy_piece_kind(s->anatomy, piece[corners[0]]) != SINEW_PIECE_KIND_EYE)
+            if (sinew_anatomy_piece_kind(s->anatomy, piece[corners[0]]) != SINEW_PIECE_KIND_EYE ||
+                lashes[piece[corners[0]]])
                 continue;
             if (pass == 0) {
                 sum[3] += normal_of(mesh->positions, corners, n);
@@ -165,7 +178,7 @@ static void find_eyes(scene *s) {
             } else if (hypot(hypot(sum[0], sum[1]), sum[2]) < FLAT * sum[3])
                 memcpy(s->eyes + 3 * (size_t)s->eye_count++, corners, 3 * sizeof *s->eyes);
         }
-    free(sums);
+    free(sums), free(lashes);
     for (int i = 0; i < 2; i++) s->behind[i] = calloc((size_t)mesh->vertex_count, 1);
     s->behind_neutral = calloc((size_t)mesh->vertex_count, 1);
     find_behind(s, mesh->positions, s->behind_neutral);

@@ -14,6 +14,9 @@
 #define AROUND_EYE 0.38
 /* Pieces of which less than this can be seen are inside. */
 #define INSIDE 0.3
+/* Pieces that a slider of the brows moves by this fraction of the skin's largest motion, on
+ * average, are brows, though they may lie around a large eye. */
+#define BROW 0.3
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
@@ -44,8 +47,27 @@ typedef struct piece_facts {
     sn_vec3 sum;
     double open;
     int count, named;   /* named: kind by part name, or -1 */
-    double tongue, jaw; /* mean motion by tongueOut, jawOpen */
+    double tongue, jaw; /* sums of the motion by tongueOut, jawOpen */
+    double brow;  /* largest mean motion by a slider of the brows, as a fraction of the skin's */
+    double moved; /* sum of the motion by one of them */
 } piece_facts;
+
+static void raise_brow(const sinew_rig *rig, const sinew_anatomy *a, const char *slider,
+                       double *size, piece_facts *facts) {
+    double most = 0;
+    if (!sn_motion_of(rig, slider, size)) return;
+    for (int p = 0; p < a->piece_count; p++) facts[p].moved = 0;
+    for (int v = 0; v < a->vertex_count; v++) {
+        facts[a->piece[v]].moved += size[v];
+        if (a->skin[v]) most = fmax(most, size[v]);
+    }
+    for (int p = 0; most > 0 && p < a->piece_count; p++)
+        facts[p].brow = fmax(facts[p].brow, facts[p].moved / (facts[p].count * most));
+}
+
+/* Sliders of the brows. */
+static const char *const brows[] = {"browInnerUp", "browDownLeft", "browDownRight",
+                                    "browOuterUpLeft", "browOuterUpRight"};
 
 static void gather(const sinew_rig *rig, const sinew_anatomy *a, double *size, piece_facts *facts) {
     const sinew_mesh *mesh = rig->neutral;
@@ -65,6 +87,8 @@ static void gather(const sinew_rig *rig, const sinew_anatomy *a, double *size, p
         for (int v = 0; v < a->vertex_count; v++) facts[a->piece[v]].tongue += size[v];
     if (sn_motion_of(rig, "jawOpen", size))
         for (int v = 0; v < a->vertex_count; v++) facts[a->piece[v]].jaw += size[v];
+    for (size_t i = 0; i < sizeof brows / sizeof *brows; i++)
+        raise_brow(rig, a, brows[i], size, facts);
 }
 
 static sinew_piece_kind kind_of(const sinew_anatomy *a, const piece_facts *f, double tongue) {
@@ -76,7 +100,7 @@ static sinew_piece_kind kind_of(const sinew_anatomy *a, const piece_facts *f, do
     for (int side = 0; side < 2; side++) {
         sn_vec3 eye = sn_anatomy_local(a, a->eye[side]);
         if (hypot(at.x - eye.x, at.y - eye.y) < AROUND_EYE && at.z < eye.z + 0.1)
-            return SINEW_PIECE_KIND_EYE;
+            return f->brow < BROW ? SINEW_PIECE_KIND_EYE : SINEW_PIECE_KIND_OUTSIDE;
     }
     if (!inside) return SINEW_PIECE_KIND_OUTSIDE;
     if (f->tongue > 0 && f->tongue >= 0.5 * tongue) return SINEW_PIECE_KIND_TONGUE;
@@ -176,8 +200,6 @@ static void mark_regions(const sinew_rig *rig, sinew_anatomy *a, double *size) {
     mark_motion(rig, a, "eyeBlinkRight", 0.1, size, SN_REGION_LIDS);
     mark_motion(rig, a, "eyeSquintLeft", MOVED, size, SN_REGION_LIDS);
     mark_motion(rig, a, "eyeSquintRight", MOVED, size, SN_REGION_LIDS);
-    static const char *const brows[] = {"browInnerUp", "browDownLeft", "browDownRight",
-                                        "browOuterUpLeft", "browOuterUpRight"};
     for (size_t i = 0; i < sizeof brows / sizeof *brows; i++)
         mark_motion(rig, a, brows[i], 0.2, size, SN_REGION_BROWS);
     mark_motion(rig, a, "cheekPuff", 0.4, size, SN_REGION_CHEEKS);

@@ -57,6 +57,51 @@ static void skin_eyes_and_teeth_of_the_sample_faces_are_told_apart(void **state)
     }
 }
 
+/* The sample face as large eyes make it: without names of parts, and with the pieces above the eyes
+ * low enough to lie around them. They follow the sliders of the brows. */
+static sinew_rig *low_brows(double **above, double **eyes) {
+    sinew_error error;
+    sinew_rig *from, *rig;
+    sinew_mesh *neutral;
+    assert_ok(sinew_sample_rig("face", NULL, &from, &error));
+    assert_ok(sinew_mesh_copy(from->neutral, &neutral, &error));
+    int n = neutral->vertex_count;
+    *above = part_vertices(neutral, "eyebrow"), *eyes = part_vertices(neutral, "eye");
+    for (int v = 0; v < n; v++) {
+        if (!(*above)[v]) continue;
+        (*eyes)[v] = 0;
+        neutral->positions[3 * v + 1] -= 0.012, neutral->positions[3 * v + 2] -= 0.006;
+    }
+    for (int p = 0; p < neutral->part_count; p++) neutral->part_names[p][0] = 0;
+    assert_ok(sinew_rig_create(neutral, &rig, &error));
+    double *pose = malloc(3 * sizeof *pose * (size_t)n);
+    for (int k = 0; k < from->target_count; k++) {
+        const sinew_target *t = &from->targets[k];
+        if (t->kind != SINEW_TARGET_KIND_PLAIN) continue;
+        memcpy(pose, neutral->positions, 3 * sizeof *pose * (size_t)n);
+        for (int i = 0; i < 3 * t->count; i++) pose[3 * t->vertices[i / 3] + i % 3] += t->deltas[i];
+        assert_ok(sinew_rig_add_pose(rig, t->name, pose, &error));
+    }
+    free(pose);
+    sinew_rig_destroy(from);
+    return rig;
+}
+
+static void brows_around_large_eyes_are_not_eyes(void **state) {
+    (void)state;
+    double *above, *eyes;
+    sinew_rig *rig = low_brows(&above, &eyes);
+    sinew_anatomy *a = anatomy_of(rig);
+    for (int v = 0; v < rig->neutral->vertex_count; v++) {
+        sinew_piece_kind kind = sinew_anatomy_piece_kind(a, sinew_anatomy_pieces(a)[v]);
+        if (above[v]) assert_int_equal(kind, SINEW_PIECE_KIND_OUTSIDE);
+        if (eyes[v]) assert_int_equal(kind, SINEW_PIECE_KIND_EYE);
+    }
+    free(above), free(eyes);
+    sinew_anatomy_destroy(a);
+    sinew_rig_destroy(rig);
+}
+
 /* The sample's markers sit where their names say: an independent truth for landmarks. */
 static void landmarks_are_near_the_markers_of_their_names(void **state) {
     (void)state;
@@ -160,6 +205,7 @@ static void landmarks_of_ict_are_near_those_of_its_makers(void **state) {
 int test_anatomy(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(skin_eyes_and_teeth_of_the_sample_faces_are_told_apart),
+        cmocka_unit_test(brows_around_large_eyes_are_not_eyes),
         cmocka_unit_test(landmarks_are_near_the_markers_of_their_names),
         cmocka_unit_test(rigs_that_are_not_heads_have_pieces_and_skin_only),
         cmocka_unit_test(landmarks_of_ict_are_near_those_of_its_makers),
