@@ -193,10 +193,54 @@ static void calls_that_make_no_sense_say_why(void **state) {
     expect_code(0, "grep -q '^0.1,1' k.csv");
 }
 
+/* Every option of every help page: what it needs, and how often it may be given. */
+static void options_take_what_their_page_says(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text(
+        "check.py",
+        "import re, subprocess\n"
+        "def sinew(*words):\n"
+        "    r = subprocess.run(['sinew', *words], capture_output=True, text=True,\n"
+        "                       stdin=subprocess.DEVNULL)\n"
+        "    return r.returncode, r.stderr\n"
+        "pages = subprocess.run(['sinew', 'help'], capture_output=True, text=True).stdout\n"
+        "count = 0\n"
+        "for verb in re.findall(r'^  ([a-z]+) {2,}\\S', pages, re.M):\n"
+        "    page = subprocess.run(['sinew', verb, '--help'], capture_output=True, "
+        "text=True).stdout\n"
+        "    table = page[page.index('\\nOptions:'):] if '\\nOptions:' in page else page\n"
+        "    entries = re.split(r'^  (?=--)', table, flags=re.M)[1:]\n"
+        "    for entry in entries:\n"
+        "        option, kind = re.match(r'(--[a-z0-9-]+)(?: (\\S+))?(?=\\s|$)', "
+        "entry).groups()\n"
+        "        if option == '--help':\n"
+        "            continue\n"
+        "        text = ' '.join(re.split(r'\\n\\n', entry)[0].split())\n"
+        "        repeats = 'May be repeated' in text\n"
+        "        where, count = f'{verb} {option}', count + 1\n"
+        "        if kind is None:\n"
+        "            code, said = sinew(verb, option + '=1')\n"
+        "            assert code == 2 and 'does not accept a value' in said, (where, said)\n"
+        "            code, said = sinew(verb, option, option)\n"
+        "            assert code == 2 and 'specified twice' in said, (where, said)\n"
+        "            continue\n"
+        "        code, said = sinew(verb, option)\n"
+        "        assert code == 2 and f'{option} needs a value: {kind}' in said, (where, said)\n"
+        "        values = kind.split('|')[:1] if '|' in kind else ['1', '0.01', '100', '1500', '-1']\n"
+        "        said = [sinew(verb, option, value, option, value) for value in values]\n"
+        "        twice = any(code == 2 and f'{option} is specified twice' in line\n"
+        "                    for code, line in said)\n"
+        "        assert twice != repeats, (where, said)\n"
+        "assert count > 200, count\n");
+    expect_code(0, "python3 check.py");
+}
+
 int test_usage(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_in_the_call_are_exit_2_with_a_hint),
         cmocka_unit_test(calls_that_make_no_sense_say_why),
+        cmocka_unit_test(options_take_what_their_page_says),
         cmocka_unit_test(the_bare_command_lists_its_verbs),
         cmocka_unit_test(quiet_is_quiet_and_paths_may_look_like_options),
         cmocka_unit_test(a_full_output_device_is_not_success),
