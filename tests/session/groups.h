@@ -15,5 +15,6 @@ int test_texts(void);
 int test_threads(void);
 int test_no_memory(void);
 int test_random_calls(void);
+int test_refusals(void);
 int test_recorded(void);
 #endif

@@ -19,6 +19,7 @@ int main(int count, char **arguments) {
                   {"clips", test_clips},
                   {"no_memory", test_no_memory},
                   {"random_calls", test_random_calls},
+                  {"refusals", test_refusals},
                   {"face_contact", test_face_contact},
                   {"given", test_given},
                   {"holds", test_holds},
