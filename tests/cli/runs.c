@@ -313,6 +313,63 @@ static void measuring_counts_pops_depth_and_drift(void **state) {
     expect_code(0, "head -1 f.csv | grep -q 'drift,below_x,below_y,below_z,pops$'");
 }
 
+/* A twisted bar that sinks below its poses, and folds over. */
+static void measures_are_the_same_in_words_tables_and_reports(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0, "sinew sample bar --vertices 1000 --out bar && sinew blend bar --weights "
+                   "bend270=1,twist3=-1 --steps 5 --out f.pc2");
+    write_text(
+        "check.py",
+        "import csv, json, math, re, subprocess\n"
+        "said = subprocess.run(['sinew', 'measure', 'bar', '--frames', 'f.pc2', '--out', 't.csv',\n"
+        "                       '--report', 'r.json'], check=True, capture_output=True,\n"
+        "                      text=True).stdout\n"
+        "rows = list(csv.DictReader(open('t.csv')))\n"
+        "report = json.load(open('r.json'))\n"
+        "frames, totals = report['frames'], report['totals']\n"
+        "near = lambda a, b: math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-12)\n"
+        "assert len(rows) == len(frames) == 6\n"
+        "for k, (row, frame) in enumerate(zip(rows, frames)):\n"
+        "    assert int(row['frame']) == k and int(row['pops']) == frame['pops']\n"
+        "    for name, key in ('edge', 'edge'), ('area', 'area'), ('dihedral', "
+        "'dihedral_degrees'):\n"
+        "        for part in 'mean', 'p95', 'max':\n"
+        "            assert near(float(row[f'{name}_{part}']), frame[key][part]), (k, name, part)\n"
+        "        assert frame[key]['mean'] <= frame[key]['max'] >= frame[key]['p95']\n"
+        "    assert int(row['flipped']) == frame['inverted']\n"
+        "    assert int(row['intersections']) == frame['intersections']\n"
+        "    assert near(float(row['volume']), frame['volume'])\n"
+        "    for axis in range(3):\n"
+        "        assert near(float(row['below_' + 'xyz'[axis]]), frame['below'][axis])\n"
+        "means = [frame['edge']['mean'] for frame in frames]\n"
+        "worst = frames[totals['worst_frame']]\n"
+        "assert means[totals['worst_frame']] == max(means) > 0.01\n"
+        "assert near(totals['edge_mean'], sum(means) / 6)\n"
+        "assert totals['pops'] == sum(frame['pops'] for frame in frames)\n"
+        "for axis in range(3):\n"
+        "    assert near(totals['below'][axis], max(0, *(f['below'][axis] for f in frames)))\n"
+        "assert max(totals['below']) > 0.001 and totals['drift'] is None\n"
+        "number = lambda pattern: float(re.search(pattern, said).group(1))\n"
+        "assert abs(number(r'6 frames, mean edge distortion ([0-9.]+)%') / 100 -\n"
+        "           totals['edge_mean']) < 1e-6\n"
+        "assert number(r'worst frame (\\d+):') == totals['worst_frame']\n"
+        "for name, key, scale in (('edges', 'edge', 100), ('areas', 'area', 100),\n"
+        "                         ('dihedral', 'dihedral_degrees', 1)):\n"
+        "    line = re.search(name + r' +mean +([0-9.]+).* below +([0-9.]+).* max +([0-9.]+)', "
+        "said)\n"
+        "    for value, part in zip(line.groups(), ('mean', 'p95', 'max')):\n"
+        "        assert abs(float(value) - scale * worst[key][part]) < 1e-4, (name, part)\n"
+        "assert abs(number(r'volume +([-+0-9.]+)%') - 100 * worst['volume']) < 1e-4\n"
+        "assert number(r'flipped triangles (\\d+)') == worst['inverted']\n"
+        "assert number(r'all frames: (\\d+) popping') == totals['pops']\n"
+        "assert abs(number(r'edges, ([0-9.]+)% of the diagonal') - 100 * totals['below'][1]) < "
+        "1e-4\n"
+        "assert abs(number(r'along y, ([0-9.]+)% along z') - 100 * totals['below'][2]) < 1e-4\n"
+        "assert 'drift apart' not in said\n");
+    expect_code(0, "python3 check.py");
+}
+
 int test_runs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(caches_larger_than_memory_are_read_frame_by_frame),
@@ -322,6 +379,7 @@ int test_runs(void) {
         cmocka_unit_test(held_feet_stay_on_the_floor),
         cmocka_unit_test(published_force_is_the_same_as_its_choices),
         cmocka_unit_test(measuring_counts_pops_depth_and_drift),
+        cmocka_unit_test(measures_are_the_same_in_words_tables_and_reports),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(ranges_joined_are_the_whole),
         cmocka_unit_test(a_scene_does_what_the_verb_did),
