@@ -214,6 +214,73 @@ static void shots_that_fail_three_times_say_why(void **state) {
     expect_cell("s1", "tasks", "2");
 }
 
+static void chunks_that_fail_three_times_are_named(void **state) {
+    (void)state;
+    write_shot();
+    expect_code(0, "printf '%%s\\n' run run 'TIMEOUT|TimeLimit' run 'TIMEOUT|TimeLimit' "
+                   "'NODE_FAIL|None' >slurm/elements.next");
+    const run_result *r = expect_code(1, WITH FARM "--chunk 3");
+    assert_non_null(strstr(r->err, "1 of 1 shots are incomplete"));
+    expect_cell("rotation", "reason", "frames 3-5: slurm: the task ended as NODE_FAIL");
+    expect_cell("rotation", "failed", "3");
+    expect_cell("rotation", "done", "6");
+    expect_cell("rotation", "state", "failed");
+    expect_cell("rotation", "tasks", "6"); /* a plan, three chunks, one of them twice more */
+    expect_code(0, "test ! -e rotation.pc2 && test $(ls work/rotation/parts/*.part | wc -l) = 2");
+    expect_code(0, WITH FARM "--chunk 3 && cmp rotation.pc2 whole.pc2");
+    expect_cell("rotation", "tasks", "2");
+}
+
+static void a_part_damaged_before_the_merge_is_computed_again(void **state) {
+    (void)state;
+    write_shot();
+    /* The plan, the chunks, and then the merge. */
+    expect_code(0, WITH ANSWER("sbatch", "usual \"$@\"") ANSWER("sbatch", "usual \"$@\"") ANSWER(
+                       "sbatch", "printf X | dd of=work/rotation/parts/frames-000003-000005.part "
+                                 "bs=1 seek=2006 conv=notrunc status=none; usual \"$@\"") FARM
+                "--chunk 3 && cmp rotation.pc2 whole.pc2");
+    expect_cell("rotation", "state", "done");
+    /* A plan, three chunks, a merge; a plan that removes the part, and a chunk that merges. */
+    expect_cell("rotation", "tasks", "7");
+    expect_calls("^sbatch", 5);
+}
+
+static void the_time_that_is_left_is_said_in_its_unit(void **state) {
+    (void)state;
+    use_slurm();
+    static const char *const rows[][2] = {{"null", "not known yet"}, {"0.4", "about 0 s"},
+                                          {"89", "about 89 s"},      {"91", "about 2 min"},
+                                          {"5399", "about 90 min"},  {"5400", "about 1.5 h"},
+                                          {"86400", "about 24.0 h"}};
+    expect_code(0, "mkdir work && touch work/farm.lock");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[600], line[200];
+        snprintf(
+            text, sizeof text,
+            "{\"shots\": [{\"shot\": \"a\", \"state\": \"running\", \"frames\": 12, \"done\": 3, "
+            "\"failed\": 1, \"seconds\": 7.25, \"reason\": \"\"}], \"running\": 2, \"waiting\": 5, "
+            "\"elapsed_seconds\": 61, \"seconds_left\": %s}",
+            rows[i][0]);
+        write_text("work/farm.json", text);
+        const run_result *r = expect_code(1, "flock work/farm.lock sinew farm status work");
+        snprintf(line, sizeof line,
+                 "a farm is running: 2 tasks running, 5 waiting, 61 s so far, time left: %s\n",
+                 rows[i][1]);
+        if (!strstr(r->out, line)) fail_msg("no %s in %s", line, r->out);
+        expect_code(0, "flock work/farm.lock sinew farm status work | grep -q "
+                       "'^a  *12  *3  *1  *7.2  *running'");
+    }
+    /* Nobody works: what was running has stopped. */
+    expect_code(0, "sinew farm status work | grep -q '^a .* stopped'");
+    write_text(
+        "work/farm.json",
+        "{\"shots\": [{\"shot\": \"a\", \"state\": \"done\"}, {\"shot\": \"b\", \"state\": \"not "
+        "converged\", \"not_converged\": [[1, 1], [3, 7]], \"reason\": \"slack\"}]}");
+    const run_result *r = expect_code(1, "sinew farm status work");
+    assert_non_null(strstr(r->out, "slack; frames 1 3-7"));
+    assert_non_null(strstr(r->err, "1 of 2 shots have frames that did not reach the tolerance"));
+}
+
 static void what_follows_a_lost_task_waits_for_it(void **state) {
     (void)state;
     use_slurm();
@@ -486,6 +553,9 @@ int test_farm_slurm(void) {
         cmocka_unit_test(lost_elements_run_again),
         cmocka_unit_test(a_part_that_is_missing_although_its_job_completed_is_computed_again),
         cmocka_unit_test(shots_that_fail_three_times_say_why),
+        cmocka_unit_test(chunks_that_fail_three_times_are_named),
+        cmocka_unit_test(a_part_damaged_before_the_merge_is_computed_again),
+        cmocka_unit_test(the_time_that_is_left_is_said_in_its_unit),
         cmocka_unit_test(what_follows_a_lost_task_waits_for_it),
         cmocka_unit_test(a_scheduler_that_does_not_answer_is_asked_again),
         cmocka_unit_test(answers_that_are_refusals_end_the_farm),
