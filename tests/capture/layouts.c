@@ -224,12 +224,68 @@ static void other_numbers_are_no_layout(void **state) {
     sinew_markers_destroy(take);
 }
 
+/* Markers called PREFIX and a number: `points` of them from `first` on, without the `missing` ones
+ * after the third. */
+static sinew_markers *numbered_take(const char *prefix, int first, int points, int missing) {
+    sinew_error error;
+    sinew_markers *take;
+    int count = points - missing;
+    assert_ok(sinew_markers_create(count, 1, &take, &error));
+    for (int k = 0; k < count; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s%d", prefix, first + (k < 3 ? k : k + missing));
+        assert_ok(sinew_markers_set_name(take, k, name, &error));
+    }
+    return take;
+}
+
+/* Complete sets say it by their count, some of them for certain; of two sets some may be missing.
+ */
+static void counts_of_points_say_their_layout(void **state) {
+    (void)state;
+    static const struct {
+        int points, missing, guesses;
+        bool certain;
+    } rows[] = {
+        {68, 0, 1, true},     {51, 0, 1, true},   {66, 0, 1, false},  {49, 0, 1, false},
+        {70, 0, 1, false},    {98, 0, 1, false},  {468, 0, 1, true},  {478, 0, 1, true},
+        {67, 0, 0, false},    {69, 0, 0, false},  {97, 0, 0, false},  {467, 0, 0, false},
+        {68, 1, 1, false},    {68, 28, 1, false}, {68, 29, 0, false}, {51, 1, 0, false},
+        {98, 1, 0, false},    {98, 30, 0, false}, {468, 1, 1, false}, {468, 408, 1, false},
+        {468, 409, 0, false}, {478, 1, 0, false}, {4, 0, 0, false},   {1, 0, 0, false},
+    };
+    static const char *const prefixes[] = {"lm_", "p", ""};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int first = 0; first < 2; first++) {
+            sinew_markers *take =
+                numbered_take(prefixes[i % 3], first, rows[i].points, rows[i].missing);
+            sn_layout_guess guesses[SN_LAYOUT_GUESSES];
+            int found = sn_layout_guesses(take, guesses);
+            if (found != rows[i].guesses || (found && guesses[0].certain != rows[i].certain) ||
+                (found && guesses[0].first != first))
+                fail_msg("%d points from %d, %d missing: %d guesses, certain %d, first %d",
+                         rows[i].points, first, rows[i].missing, found,
+                         found ? guesses[0].certain : -1, found ? guesses[0].first : -1);
+            sinew_markers_destroy(take);
+        }
+    /* Numbers that begin too late, names without one, or with another beginning. */
+    sn_layout_guess guesses[SN_LAYOUT_GUESSES];
+    for (int k = 0; k < 3; k++) {
+        sinew_error error;
+        sinew_markers *take = numbered_take("p", k == 0 ? 2 : 0, 68, 0);
+        if (k) assert_ok(sinew_markers_set_name(take, 40, k == 1 ? "p" : "q40", &error));
+        assert_int_equal(sn_layout_guesses(take, guesses), 0);
+        sinew_markers_destroy(take);
+    }
+}
+
 int test_layouts(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(points_of_another_face_stay_on_their_lids_and_lips),
         cmocka_unit_test(points_of_another_face_are_known_at_the_same_position),
         cmocka_unit_test(layouts_are_known_with_points_missing),
         cmocka_unit_test(ninety_eight_points_are_known),
+        cmocka_unit_test(counts_of_points_say_their_layout),
         cmocka_unit_test(other_numbers_are_no_layout),
     };
     return cmocka_run_group_tests_name("layouts", tests, make_heads, drop_heads);
