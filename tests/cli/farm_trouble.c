@@ -123,6 +123,28 @@ static void a_task_that_hangs_is_stopped_and_tried_again(void **state) {
     assert_true(tasks() >= 3);
 }
 
+static void a_chunk_that_always_dies_fails_its_shot_alone(void **state) {
+    (void)state;
+    write_shot();
+    use_moments();
+    write_text("shots.json", MANIFEST(SHOT("rotation") ", " SHOT("linear")));
+    /* The shot of 20 frames has one chunk of five that dies; those of the other one do not. */
+    write_text(
+        "linear.json",
+        "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": \"linear\", \"time\": {\"fps\": "
+        "20, \"to\": 0.15}, \"curves\": {\"times\": [0, 0.95], \"values\": {\"bend120\": [0, "
+        "0.3]}}, \"outputs\": {\"frames\": [\"linear.pc2\"]}}");
+    const run_result *r = expect_code(1, "DIE=5-9 LD_PRELOAD=$MOMENTS " FARM "--jobs 2 --chunk 5");
+    assert_non_null(strstr(r->err, "1 of 2 shots are incomplete"));
+    assert_non_null(strstr(r->out, "frames 5-9: ended by signal 9"));
+    expect_code(0, "test -s linear.pc2 && test ! -e rotation.pc2 && "
+                   "test $(ls work/rotation/parts/*.part | wc -l) -ge 1");
+    /* A plan and three attempts, beside what else had time to start. */
+    assert_in_range(tasks(), 5, 7);
+    expect_code(0, FARM "--jobs 2 --chunk 5 >table && cmp rotation.pc2 whole.pc2");
+    assert_in_range(tasks(), 2, 5);
+}
+
 static void structures_are_computed_once_by_many_processes(void **state) {
     (void)state;
     /* Modes and volumes of one part; links between parts; networks, orders of factorizations. */
@@ -263,6 +285,7 @@ int test_farm_trouble(void) {
         cmocka_unit_test(clocks_of_other_machines_do_not_matter),
         cmocka_unit_test(outputs_in_the_work_folder_are_refused),
         cmocka_unit_test(a_task_that_hangs_is_stopped_and_tried_again),
+        cmocka_unit_test(a_chunk_that_always_dies_fails_its_shot_alone),
         cmocka_unit_test(structures_are_computed_once_by_many_processes),
         cmocka_unit_test(chunks_follow_the_measured_cost),
         cmocka_unit_test(the_page_is_whole_and_escaped),

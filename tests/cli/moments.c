@@ -4,6 +4,7 @@
  *   HOLD=FILE FRAMES=A-B a command `sinew run --frames A-B` stops before it begins, while FILE
  *                        exists; it writes its process number to FILE.pid first. FRAMES=start: the
  *                        first task of a shot, which is told how long it may take instead
+ *   DIE=A-B              a command `sinew run --frames A-B` kills itself before it begins
  *   INTERRUPT=SIGNAL:MS  the command sends itself the signal when it has worked for so many
  *                        milliseconds of processor time since it installed a handler for it
  *   JUMP=FILE            when FILE appears, the clock of the process jumps an hour ahead, and
@@ -27,7 +28,9 @@
 #include <unistd.h>
 
 __attribute__((constructor)) static void hold(int count, char **words) {
-    const char *file = getenv("HOLD"), *frames = getenv("FRAMES");
+    const char *file = getenv("HOLD"), *frames = getenv("FRAMES"), *dies = getenv("DIE");
+    if (dies && count >= 4 && !strcmp(words[2], "--frames") && !strcmp(words[3], dies))
+        kill(getpid(), SIGKILL);
     if (!file || !frames || count < 4 || strcmp(words[1], "run")) return;
     bool start = !strcmp(frames, "start") && !strcmp(words[2], "--part");
     if (!start && (strcmp(words[2], "--frames") || strcmp(words[3], frames))) return;
