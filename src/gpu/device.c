@@ -2,12 +2,12 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/parallel.h"
 #include "base/threads.h"
 
 struct sn_gpu {
@@ -162,18 +162,83 @@ sinew_status sn_gpu_wait_for(sn_gpu *gpu, int number, const sinew_monitor *monit
     return await(gpu, number, monitor, limit, stop, error);
 }
 
-typedef struct copying {
-    const double *from;
-    double *to;
-} copying;
-static void copy_some(void *context, sn_span span) {
-    const copying *c = context;
-    memcpy(c->to + span.begin, c->from + span.begin, (span.end - span.begin) * sizeof(double));
+/* ---- results in pieces ---- */
+
+/* Numbers of a piece, at least; pieces at most; threads that copy them. A copy by the device takes
+ * about as long as it takes to wake the threads. */
+enum { PIECE = 1 << 17, PIECES = 8, RECEIVERS = 8 };
+
+/* Pieces of `count` numbers are equal, but for the last. */
+static size_t piece_size(size_t count) {
+    size_t pieces = count / PIECE < PIECES ? count / PIECE + 1 : PIECES;
+    return (count + pieces - 1) / pieces;
 }
 
-void sn_gpu_copy(double *to, const double *from, size_t count) {
-    copying c = {from, to};
-    sn_parallel_for(count, 8192, copy_some, &c);
+bool sn_gpu_in_pieces(size_t count) {
+    return piece_size(count) < count;
+}
+
+sinew_status sn_gpu_send_back(sn_gpu *gpu, double *to, const double *from, size_t count,
+                              sinew_error *error) {
+    if (!sn_gpu_in_pieces(count)) return sn_gpu_get(gpu, to, from, count * sizeof *to, error);
+    size_t size = piece_size(count);
+    int number = 0;
+    for (size_t at = 0; at < count; at += size, number++) {
+        size_t some = count - at < size ? count - at : size;
+        SN_TRY(sn_gpu_fetch(gpu, number, to + at, from + at, some * sizeof *to, error));
+    }
+    return SINEW_OK;
+}
+
+typedef struct receiving {
+    sn_gpu *gpu;
+    pthread_mutex_t asking;
+    atomic_int arrived; /* pieces */
+    const char *failure;
+    size_t size;
+    sn_parallel_body *body;
+    void *context;
+} receiving;
+
+/* Any thread that needs a piece asks for it: the others may be busy. */
+static void receive_some(void *context, sn_span span) {
+    receiving *r = context;
+    for (size_t at = span.begin; at < span.end;) {
+        int piece = (int)(at / r->size);
+        size_t end = ((size_t)piece + 1) * r->size;
+        while (atomic_load_explicit(&r->arrived, memory_order_acquire) <= piece) {
+            if (pthread_mutex_trylock(&r->asking) != 0) continue;
+            int next = atomic_load_explicit(&r->arrived, memory_order_relaxed);
+            const char *failure = NULL;
+            int done = r->failure ? -1 : r->gpu->calls->fetched(r->gpu->device, next, &failure);
+            if (failure) r->failure = failure;
+            if (done != 0)
+                atomic_store_explicit(&r->arrived, done > 0 ? next + 1 : PIECES,
+                                      memory_order_release);
+            pthread_mutex_unlock(&r->asking);
+        }
+        if (end > span.end) end = span.end;
+        r->body(r->context, (sn_span){at, end, span.seat});
+        at = end;
+    }
+}
+
+sinew_status sn_gpu_receive(sn_gpu *gpu, size_t count, sn_parallel_body *body, void *context,
+                            sinew_error *error) {
+    receiving r = {.gpu = gpu, .size = piece_size(count), .body = body, .context = context};
+    r.arrived = sn_gpu_in_pieces(count) ? 0 : PIECES;
+    r.failure = refused(gpu);
+    if (!r.failure) {
+        pthread_mutex_init(&r.asking, NULL);
+        SN_PARALLEL_LOOP(count, 8192, 1, RECEIVERS, receive_some, &r);
+        pthread_mutex_destroy(&r.asking);
+    }
+    return settle(gpu, r.failure, error);
+}
+
+void sn_gpu_copy(void *copying, sn_span span) {
+    const sn_gpu_copying *c = copying;
+    memcpy(c->to + span.begin, c->from + span.begin, (span.end - span.begin) * sizeof(double));
 }
 
 sinew_status sn_gpu_bandwidth(sn_gpu *gpu, double *bytes_per_second, sinew_error *error) {

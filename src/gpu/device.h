@@ -7,6 +7,7 @@
 #define SN_GPU_DEVICE_H
 
 #include "base/monitor.h"
+#include "base/parallel.h"
 #include "base/status.h"
 #include "gpu/plugin.h"
 
@@ -17,8 +18,6 @@ typedef struct sn_gpu sn_gpu;
 sinew_status sn_gpu_open(sn_gpu **gpu, sinew_error *error);
 void sn_gpu_close(sn_gpu *gpu);
 const sn_gpu_properties *sn_gpu_about(const sn_gpu *gpu);
-/* A copy by all threads: what the device has just written is read slowly by one. */
-void sn_gpu_copy(double *to, const double *from, size_t count);
 sinew_status sn_gpu_bandwidth(sn_gpu *gpu, double *bytes_per_second, sinew_error *error);
 
 void sn_gpu_lock(sn_gpu *gpu);
@@ -54,6 +53,21 @@ sinew_status sn_gpu_launch(sn_gpu *gpu, sn_gpu_kernel kernel, const void *parame
 /* A copy back after all launches so far, beside later ones; number < SN_GPU_FETCHES. */
 sinew_status sn_gpu_fetch(sn_gpu *gpu, int number, void *to, const void *from, size_t bytes,
                           sinew_error *error);
+/* Numbers on their way back after all launches so far; many of them in pieces, beside which there
+ * are no other fetches. */
+sinew_status sn_gpu_send_back(sn_gpu *gpu, double *to, const double *from, size_t count,
+                              sinew_error *error);
+bool sn_gpu_in_pieces(size_t count);
+/* After sn_gpu_wait: calls the body, by several threads, for spans of the numbers as they arrive.
+ * What the device has just written is read slowly by one thread. */
+sinew_status sn_gpu_receive(sn_gpu *gpu, size_t count, sn_parallel_body *body, void *context,
+                            sinew_error *error);
+/* A body for that. */
+typedef struct sn_gpu_copying {
+    double *to;
+    const double *from;
+} sn_gpu_copying;
+void sn_gpu_copy(void *copying, sn_span span);
 /* Until all of it is done. While it waits it sets *stop (may be NULL) to 1 when the monitor
  * cancels and to 2 after `seconds`. */
 sinew_status sn_gpu_wait(sn_gpu *gpu, const sinew_monitor *monitor, double seconds,

@@ -243,10 +243,10 @@ static sinew_status run(sn_gpu_modal *m, const sn_modal_launch *launch, sinew_er
     size_t carried = 9 * (size_t)launch->modal.carrier_count;
     SN_TRY(sn_gpu_put(m->gpu, m->device_frame, m->frame, m->frame_size * sizeof(double), error));
     SN_TRY(sn_gpu_launch(m->gpu, SN_GPU_KERNEL_MODAL, launch, 1, m->blocks, m->shared, error));
-    SN_TRY(sn_gpu_get(m->gpu, m->positions, launch->positions, n * sizeof(double), error));
     if (carried)
         SN_TRY(
             sn_gpu_get(m->gpu, m->carried, launch->work.carried, carried * sizeof(double), error));
+    SN_TRY(sn_gpu_send_back(m->gpu, m->positions, launch->positions, n, error));
     return sn_gpu_wait(m->gpu, NULL, INFINITY, NULL, error);
 }
 
@@ -270,8 +270,10 @@ static bool rebuild(void *user, sinew_modal_state *state, const sn_residual_sum 
     sn_gpu_lock(m->gpu);
     set_frame(m, state->tracks);
     sinew_status status = run(m, &launch, &motion->why);
+    if (status == SINEW_OK)
+        status = sn_gpu_receive(m->gpu, 3 * (size_t)m->modal->body->vertex_count, sn_gpu_copy,
+                                &(sn_gpu_copying){state->positions, m->positions}, &motion->why);
     if (status == SINEW_OK) {
-        sn_gpu_copy(state->positions, m->positions, 3 * (size_t)m->modal->body->vertex_count);
         memcpy(motion->carried, m->carried,
                9 * (size_t)launch.modal.carrier_count * sizeof(double));
         state->carried = motion->carried;

@@ -191,7 +191,7 @@ static sinew_status run(sn_gpu_rotation *r, sinew_error *error) {
         sn_gpu_put(r->gpu, r->device_activations, r->activations, targets * sizeof(double), error));
     SN_TRY(
         sn_gpu_launch(r->gpu, SN_GPU_KERNEL_ROTATION, &r->launch, 1, r->blocks, r->shared, error));
-    SN_TRY(sn_gpu_get(r->gpu, r->positions, r->launch.positions, 3 * n * sizeof(double), error));
+    SN_TRY(sn_gpu_send_back(r->gpu, r->positions, r->launch.positions, 3 * n, error));
     return sn_gpu_wait(r->gpu, NULL, INFINITY, NULL, error);
 }
 
@@ -200,10 +200,10 @@ sinew_status sn_gpu_rotation_evaluate(sn_gpu_rotation *r, const double *weights,
     sn_gpu_lock(r->gpu);
     sn_activations(r->rotation->plan, weights, r->activations, NULL);
     sinew_status status = run(r, error);
-    if (status == SINEW_OK) {
-        sn_gpu_copy(positions, r->positions, 3 * (size_t)r->rotation->vertex_count);
-        sn_seams_copy(r->rotation->seams, r->activations, positions);
-    }
+    if (status == SINEW_OK)
+        status = sn_gpu_receive(r->gpu, 3 * (size_t)r->rotation->vertex_count, sn_gpu_copy,
+                                &(sn_gpu_copying){positions, r->positions}, error);
+    if (status == SINEW_OK) sn_seams_copy(r->rotation->seams, r->activations, positions);
     sn_gpu_unlock(r->gpu);
     return status;
 }

@@ -405,8 +405,14 @@ static sinew_status run(const sn_gpu_spring *s, layout *l, double seconds,
     *l->stop = 0;
     SN_TRY(sn_gpu_launch(s->gpu, SN_GPU_KERNEL_SPRING, &launch, 1, l->blocks, l->shared, error));
     size_t answers = (size_t)((char *)l->positions - (char *)l->answers);
-    SN_TRY(sn_gpu_get(s->gpu, l->answers, l->device_answers,
-                      answers + 3 * (size_t)s->device.count * sizeof(double), error));
+    size_t numbers = 3 * (size_t)s->device.count;
+    if (sn_gpu_in_pieces(numbers)) {
+        SN_TRY(sn_gpu_get(s->gpu, l->answers, l->device_answers, answers, error));
+        SN_TRY(sn_gpu_send_back(s->gpu, l->positions, l->device_positions, numbers, error));
+    } else {
+        SN_TRY(sn_gpu_get(s->gpu, l->answers, l->device_answers, answers + numbers * sizeof(double),
+                          error));
+    }
     return sn_gpu_wait(s->gpu, monitor, seconds, l->stop, error);
 }
 
@@ -440,7 +446,7 @@ static sinew_status conclude(const layout *l, int index, const sinew_spring_opti
     return info->status;
 }
 
-/* Results come from memory that was just written by the device: one thread reads it slowly. */
+/* Results, for the caller and for the state. */
 typedef struct outcome {
     const double *from;
     double *state, *to;
@@ -469,7 +475,9 @@ sinew_status sn_gpu_spring_solve(sn_gpu_spring *s, sinew_spring_state *state,
         if (status != SINEW_BAD_INPUT) {
             outcome o = {l->positions, state->positions, positions,
                          3 * (size_t)s->spring->network->surface_count};
-            sn_parallel_for(3 * (size_t)s->device.count, 8192, copy_outcome, &o);
+            sinew_status arrived =
+                sn_gpu_receive(s->gpu, 3 * (size_t)s->device.count, copy_outcome, &o, error);
+            if (arrived != SINEW_OK) status = arrived;
             sn_seams_copy(s->spring->seams, activations_of(l, 0), state->positions);
             sn_seams_copy(s->spring->seams, activations_of(l, 0), positions);
             sinew_spring_state_reset(state);

@@ -83,11 +83,70 @@ static void held_vertices_stay_on_the_processor(void **state) {
     sn_gpu_close(gpu);
 }
 
+/* Many numbers come in pieces, and are copied as they arrive. */
+static void results_arrive_whole(void **state) {
+    (void)state;
+    static const size_t counts[] = {1, 1000, 131071, 131072, 400001, 1500000};
+    sinew_error error = {0};
+    sn_gpu *gpu = open_device();
+    assert_false(sn_gpu_in_pieces(1000));
+    assert_true(sn_gpu_in_pieces(400001));
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        size_t count = counts[k];
+        sn_gpu_store store = {.gpu = gpu};
+        void *unused;
+        double *sent = malloc(count * sizeof *sent), *found = calloc(count, sizeof *found);
+        for (size_t i = 0; i < count; i++) sent[i] = (double)(i * (k + 1));
+        sn_gpu_lock(gpu);
+        const double *there = sn_gpu_store_put(&store, sent, count, sizeof *sent);
+        double *pinned = sn_gpu_store_pinned(&store, count * sizeof *pinned, &unused);
+        sn_gpu_copying copying = {found, pinned};
+        assert_ok(sn_gpu_store_status(&store, &error));
+        assert_ok(sn_gpu_send_back(gpu, pinned, there, count, &error));
+        assert_ok(sn_gpu_wait(gpu, NULL, INFINITY, NULL, &error));
+        assert_ok(sn_gpu_receive(gpu, count, sn_gpu_copy, &copying, &error));
+        sn_gpu_unlock(gpu);
+        assert_memory_equal(sent, found, count * sizeof *sent);
+        sn_gpu_store_free(&store);
+        free(sent), free(found);
+    }
+    sn_gpu_close(gpu);
+}
+
+/* While pieces are on their way. */
+static void results_that_do_not_arrive_are_reported(void **state) {
+    (void)state;
+    if (!on_host()) skip();
+    enum { COUNT = 400001 };
+    sinew_error error = {0};
+    sn_gpu *gpu = open_device();
+    sn_gpu_store store = {.gpu = gpu};
+    void *unused;
+    double *found = calloc(COUNT, sizeof *found);
+    sn_gpu_lock(gpu);
+    const double *there = sn_gpu_store_room(&store, COUNT, sizeof *found);
+    double *pinned = sn_gpu_store_pinned(&store, COUNT * sizeof *pinned, &unused);
+    sn_gpu_copying copying = {found, pinned};
+    assert_ok(sn_gpu_store_status(&store, &error));
+    assert_ok(sn_gpu_send_back(gpu, pinned, there, COUNT, &error));
+    assert_ok(sn_gpu_wait(gpu, NULL, INFINITY, NULL, &error));
+    setenv("SINEW_GPU_FAIL", "finish", 1);
+    assert_int_equal(sn_gpu_receive(gpu, COUNT, sn_gpu_copy, &copying, &error), SINEW_UNAVAILABLE);
+    unsetenv("SINEW_GPU_FAIL");
+    assert_non_null(strstr(error.message, "failed as the test asked"));
+    sn_gpu_unlock(gpu);
+    sn_gpu_store_free(&store);
+    free(found);
+    sn_gpu_close(gpu);
+}
+
 int test_device(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_that_fails_says_so),
         cmocka_unit_test(a_missing_library_is_named),
         cmocka_unit_test(held_vertices_stay_on_the_processor),
+        cmocka_unit_test(results_arrive_whole),
+        cmocka_unit_test(results_that_do_not_arrive_are_reported),
     };
     return cmocka_run_group_tests_name("gpu device", tests, NULL, NULL);
 }
