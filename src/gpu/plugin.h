@@ -14,7 +14,7 @@
 #include "gpu/kernels/modal.h"
 
 /* The version changes with the table or any structure of the kernels. */
-enum { SN_GPU_PLUGIN_VERSION = 7, SN_GPU_FETCHES = 16 };
+enum { SN_GPU_PLUGIN_VERSION = 8, SN_GPU_FETCHES = 16 };
 
 typedef struct sn_gpu_device sn_gpu_device;
 

@@ -36,6 +36,8 @@
 #define SN_ROUGH_LANES 2
 #endif
 #define SN_UNROLL _Pragma("unroll")
+/* Functions with registers of their own. */
+#define SN_APART_FN static __device__ __noinline__
 #else
 #define SN_FN           static inline
 #define SN_PHASE_FN     static inline
@@ -46,6 +48,7 @@
 #define SN_SPRING_LANES 1
 #define SN_ROUGH_LANES  1
 #define SN_UNROLL
+#define SN_APART_FN static inline
 #endif
 
 /* Totals that one phase may hand to the next; threads that a block may have. */

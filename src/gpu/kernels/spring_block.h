@@ -6,16 +6,6 @@
 
 #include "gpu/kernels/spring_device.h"
 
-/* Where the block's part begins; kept in its shared memory. */
-typedef struct __attribute__((aligned(16))) sn_block_bounds {
-    int first, count; /* vertices */
-    int first_slot, slots;
-    int first_row, rows; /* of the coarse inverse */
-    int item_base, row_base;
-    int first_middle[SN_MIDDLES], middles[SN_MIDDLES]; /* slots of middle levels */
-    int first_halo, halo;
-} sn_block_bounds;
-
 /* Of a middle level. */
 typedef struct sn_middle_part {
     int first, count; /* slots */
@@ -26,11 +16,12 @@ typedef struct sn_middle_part {
     const uint16_t *slot;
 } sn_middle_part;
 
-/* Vertices, entries of rows and items are counted from the block's first. */
-typedef struct sn_block_part {
-    int first, count;
+/* Vertices, entries of rows and items are counted from the block's first. The block keeps this,
+ * too: every phase would otherwise find all addresses again. */
+typedef struct __attribute__((aligned(16))) sn_block_part {
+    int first, count; /* vertices */
     int first_slot, slots;
-    int first_row, rows;
+    int first_row, rows; /* of the coarse inverse */
     int item_base, row_base;
     int first_halo, halo;
 
@@ -83,7 +74,7 @@ SN_FN size_t sn_room_size(const sn_spring_device *d) {
     const sn_coarse_device *c = &d->coarse;
     const sn_block_room *m = &d->room;
     size_t n = (size_t)m->most_vertices, slots = (size_t)c->most_slots;
-    size_t size = SN_GRID_SHARED + sizeof(sn_block_bounds) +
+    size_t size = SN_GRID_SHARED + sizeof(sn_block_part) +
                   4 * (size_t)((c->sides + 1) * c->columns) + (16 + 36 + 32 + 4 + 4) * slots +
                   7 * 16;
     SN_EACH_MIDDLE(d, l) size += (16 + 4) * (size_t)d->middle[l].most_slots + 2 * 16;
@@ -99,19 +90,31 @@ SN_FN size_t sn_room_size(const sn_spring_device *d) {
     return size;
 }
 
-SN_FN sn_block_part sn_block_part_at(const sn_grid *g, const sn_spring_device *d,
-                                     const sn_spring_work *w) {
+/* The block's part, after sn_block_part_load. */
+SN_FN const sn_block_part *sn_block_part_kept(const sn_grid *g) {
+    return (const sn_block_part *)(g->shared + SN_GRID_SHARED);
+}
+SN_FN sn_block_part sn_block_part_at(const sn_grid *g) {
+    return *sn_block_part_kept(g);
+}
+
+SN_FN sn_block_part sn_block_part_find(const sn_grid *g, const sn_spring_device *d,
+                                       const sn_spring_work *w) {
     const sn_coarse_device *c = &d->coarse;
     const sn_block_room *m = &d->room;
     sn_room_cursor at = {g->shared, SN_GRID_SHARED};
     sn_block_part b;
     size_t n = (size_t)m->most_vertices, slots = (size_t)c->most_slots;
-    const sn_block_bounds *bounds = (const sn_block_bounds *)sn_room_take(&at, sizeof *bounds);
-    b.first = bounds->first, b.count = bounds->count;
-    b.first_slot = bounds->first_slot, b.slots = bounds->slots;
-    b.first_row = bounds->first_row, b.rows = bounds->rows;
-    b.item_base = bounds->item_base, b.row_base = bounds->row_base;
-    b.first_halo = bounds->first_halo, b.halo = bounds->halo;
+    int row = m->rows * g->block < c->modes ? m->rows * g->block : c->modes;
+    (void)sn_room_take(&at, sizeof b);
+    b.first = sn_block_begin(g, d->free_count);
+    b.count = sn_block_end(g, d->free_count) - b.first;
+    b.first_slot = c->slot_start[g->block];
+    b.slots = c->slot_start[g->block + 1] - b.first_slot;
+    b.first_row = row, b.rows = c->modes - row < m->rows ? c->modes - row : m->rows;
+    b.item_base = c->item_start[b.first_slot], b.row_base = d->row_start[b.first];
+    b.first_halo = m->has_halo ? d->halo.start[g->block] : 0;
+    b.halo = m->has_halo ? d->halo.start[g->block + 1] - b.first_halo : 0;
     b.right = (float *)sn_room_take(&at, 4 * (size_t)(c->sides * c->columns));
     b.scale = (const float *)sn_room_take(&at, 4 * (size_t)c->columns);
     b.center = (sn_float4 *)sn_room_take(&at, 16 * slots);
@@ -125,7 +128,8 @@ SN_FN sn_block_part sn_block_part_at(const sn_grid *g, const sn_spring_device *d
         const sn_middle_device *from = &d->middle[l];
         size_t middles = (size_t)from->most_slots;
         sn_middle_part *to = &b.middle[l];
-        to->first = bounds->first_middle[l], to->count = bounds->middles[l];
+        to->first = from->slot_start[g->block];
+        to->count = from->slot_start[g->block + 1] - to->first;
         to->sum = (sn_float4 *)sn_room_take(&at, 16 * middles);
         to->start = (const int *)sn_room_take(&at, 4 * (middles + 1));
         to->item = from->item;
@@ -190,27 +194,9 @@ SN_PHASE_FN void sn_block_part_load(sn_grid *g, const sn_spring_device *d,
                                     const sn_spring_work *w) {
     const sn_coarse_device *c = &d->coarse;
     const sn_block_room *m = &d->room;
-    if (g->thread == 0) {
-        sn_block_bounds *to = (sn_block_bounds *)(g->shared + SN_GRID_SHARED);
-        int row = m->rows * g->block < c->modes ? m->rows * g->block : c->modes;
-        to->first = sn_block_begin(g, d->free_count);
-        to->count = sn_block_end(g, d->free_count) - to->first;
-        to->first_slot = c->slot_start[g->block];
-        to->slots = c->slot_start[g->block + 1] - to->first_slot;
-        to->first_row = row, to->rows = c->modes - row < m->rows ? c->modes - row : m->rows;
-        to->item_base = c->item_start[to->first_slot], to->row_base = d->row_start[to->first];
-        to->first_halo = to->halo = 0;
-        SN_EACH_MIDDLE(d, l) {
-            to->first_middle[l] = d->middle[l].slot_start[g->block];
-            to->middles[l] = d->middle[l].slot_start[g->block + 1] - to->first_middle[l];
-        }
-        if (m->has_halo) {
-            to->first_halo = d->halo.start[g->block];
-            to->halo = d->halo.start[g->block + 1] - to->first_halo;
-        }
-    }
+    if (g->thread == 0) *(sn_block_part *)sn_block_part_kept(g) = sn_block_part_find(g, d, w);
     sn_sync_block();
-    sn_block_part b = sn_block_part_at(g, d, w);
+    sn_block_part b = sn_block_part_at(g);
     SN_COPY((int *)b.item_start, c->item_start + b.first_slot, b.slots + 1);
     if (m->has_lists) {
         SN_COPY((int *)b.cluster_start, c->cluster_start, c->clusters + 1);

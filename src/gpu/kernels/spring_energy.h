@@ -174,7 +174,7 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
                                      const sn_spring_asked *a, int at, double negative,
                                      double largest) {
     int lane = g->thread % SN_SPRING_LANES, rows = g->threads / SN_SPRING_LANES;
-    sn_block_part block = sn_block_part_at(g, d, w);
+    sn_block_part block = sn_block_part_at(g);
     int begin = block.first, end = begin + block.count;
     float fine = d->table_scale;
     const sn_double4 *x = w->x[at];
@@ -230,7 +230,6 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
         b[0] += pull, b[3] += pull, b[5] += pull;
         int own = v - begin;
         sn_invert_block(b, block.diagonal + 8 * (size_t)own);
-        block.diagonal[8 * (size_t)own + 6] = pull;
         sn_float4 near_x =
             sn_float4_make((float)(here.x - d->origin.x), (float)(here.y - d->origin.y),
                            (float)(here.z - d->origin.z));
@@ -325,7 +324,8 @@ SN_FN double sn_spring_product(sn_grid *g, const sn_spring_device *d, const sn_s
             begin = b->row[next] - b->row_base, end = b->row[next + 1] - b->row_base;
             y = b->table ? sn_row_product(w, b, here, e, last, lanes)
                          : sn_rough_row_product(w, b, here, e, last, lanes, by);
-            sn_float4 x = b->x[own];
+            sn_float4 x = {0, 0, 0, 0};
+            if (d->corner_count) x = b->x[own];
             last = d->corner_count ? d->corner_start[v + 1] : 0;
 #ifdef __CUDACC__
 #pragma unroll 2
@@ -343,7 +343,7 @@ SN_FN double sn_spring_product(sn_grid *g, const sn_spring_device *d, const sn_s
         y.x = sn_lane_sum_of(y.x, lanes), y.y = sn_lane_sum_of(y.y, lanes);
         y.z = sn_lane_sum_of(y.z, lanes);
         if (own >= b->count || lane != 0) continue;
-        float pull = b->diagonal[8 * (size_t)own + 6];
+        float pull = (float)(d->pull + sn_soft_stiffness(a, v));
         y.x += pull * here.x, y.y += pull * here.y, y.z += pull * here.z;
         if (sn_is_frozen(a, v)) y = sn_float4_make(0, 0, 0);
         b->q[own] = y;

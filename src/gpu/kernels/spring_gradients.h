@@ -261,16 +261,23 @@ SN_FN void sn_coarse_move(const sn_grid *g, const sn_spring_work *w, const sn_bl
 
 /* ---- middle levels ---- */
 
-/* Forces of f on the block's slots. */
-SN_FN void sn_middle_gather(const sn_grid *g, sn_float4 *force, const sn_middle_part *m,
-                            const sn_float4 *f) {
-    int lane = g->thread % SN_LANES, teams = g->threads / SN_LANES;
-    for (int base = 0; base < m->count; base += teams) {
-        int s = base + g->thread / SN_LANES, begin = 0, end = 0;
-        if (s < m->count) begin = m->start[s] + lane, end = m->start[s + 1];
-        sn_float4 a = sn_items_sum(m->item, begin, end, SN_LANES, 4, f);
-        a.x = sn_lane_sum(a.x), a.y = sn_lane_sum(a.y), a.z = sn_lane_sum(a.z);
-        if (s < m->count && lane == 0) force[m->first + s] = a;
+/* Forces of f on the block's slots; as many threads for a slot as leave each with some
+ * SN_MOST_AT_ONCE items. */
+SN_APART_FN void sn_middle_gather(int thread, int threads, sn_float4 *force,
+                                  const sn_middle_part *part, const sn_float4 *f) {
+    const sn_middle_part m = *part;
+    int items = m.count > 0 ? m.start[m.count] - m.start[0] : 0;
+    int lanes = items <= 28 * m.count   ? SN_SPRING_LANES
+                : items <= 56 * m.count ? SN_LANES
+                                        : SN_TEAM;
+    int lane = thread % lanes, teams = threads / lanes;
+    for (int base = 0; base < m.count; base += teams) {
+        int s = base + thread / lanes, begin = 0, end = 0;
+        if (s < m.count) begin = m.start[s] + lane, end = m.start[s + 1];
+        sn_float4 a = sn_items_sum(m.item, begin, end, lanes, SN_MOST_AT_ONCE, f);
+        a.x = sn_lane_sum_of(a.x, lanes), a.y = sn_lane_sum_of(a.y, lanes);
+        a.z = sn_lane_sum_of(a.z, lanes);
+        if (s < m.count && lane == 0) force[m.first + s] = a;
     }
 }
 
@@ -323,19 +330,21 @@ SN_FN void sn_clusters_gather(const sn_grid *g, const sn_spring_device *d, const
         sn_coarse_restrict(g, w, b, f);
     else
         sn_coarse_gather(g, w, b, f);
-    SN_EACH_MIDDLE(d, l) sn_middle_gather(g, w->middle_force[l], &b->middle[l], f);
+    SN_EACH_MIDDLE(d, l)
+    sn_middle_gather(g->thread, g->threads, w->middle_force[l], &sn_block_part_kept(g)->middle[l],
+                     f);
 }
 
-/* Before the first step: the forces on the clusters. */
+/* Before the first step, in the phase that makes r: the forces on the clusters. */
 SN_PHASE_FN void sn_cg_begin(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w) {
-    sn_block_part b = sn_block_part_at(g, d, w);
+    sn_block_part b = sn_block_part_at(g);
     sn_clusters_gather(g, d, w, &b, b.r);
 }
 
 /* Sums: p . q. */
 SN_PHASE_FN void sn_cg_product(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
                                const sn_spring_asked *a) {
-    sn_block_part b = sn_block_part_at(g, d, w);
+    sn_block_part b = sn_block_part_at(g);
     double product;
     if (d->room.has_halo) sn_halo_load(g, d, w, &b);
     /* few lanes: more vertices at a time; many: neighboring threads read neighboring numbers */
@@ -354,7 +363,7 @@ SN_PHASE_FN void sn_cg_product(sn_grid *g, const sn_spring_device *d, const sn_s
 SN_PHASE_FN void sn_cg_correct(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
                                float alpha, bool first) {
     const sn_coarse_device *c = &d->coarse;
-    sn_block_part b = sn_block_part_at(g, d, w);
+    sn_block_part b = sn_block_part_at(g);
     double sums[2] = {0, 0};
     if (c->rigid)
         sn_coarse_follow(g, c, w, &b, true, alpha, first);
@@ -386,13 +395,14 @@ SN_PHASE_FN void sn_cg_correct(sn_grid *g, const sn_spring_device *d, const sn_s
 SN_PHASE_FN void sn_cg_direct(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
                               const sn_spring_asked *a, float beta) {
     const sn_coarse_device *c = &d->coarse;
-    sn_block_part b = sn_block_part_at(g, d, w);
+    sn_block_part b = sn_block_part_at(g);
     sn_coarse_move(g, w, &b, c->rigid);
     sn_sync_block();
     for (int v = g->thread; v < b.count; v += g->threads) {
         sn_float4 z = b.q[v];
         if (c->clusters > 0) {
-            sn_float4 x = b.x[v], weights = b.weight[v];
+            sn_float4 x = {0, 0, 0, 0}, weights = b.weight[v];
+            if (c->rigid) x = b.x[v];
             const float *weight = &weights.x;
             for (int k = 0; k < 4; k++) {
                 int s = b.slot[4 * (size_t)v + (size_t)k];
@@ -421,9 +431,8 @@ SN_PHASE_FN void sn_cg_direct(sn_grid *g, const sn_spring_device *d, const sn_sp
 }
 
 /* step = p: the first direction already had negative curvature. */
-SN_PHASE_FN void sn_cg_take_direction(sn_grid *g, const sn_spring_device *d,
-                                      const sn_spring_work *w) {
-    sn_block_part b = sn_block_part_at(g, d, w);
+SN_PHASE_FN void sn_cg_take_direction(sn_grid *g) {
+    sn_block_part b = sn_block_part_at(g);
     for (int v = g->thread; v < b.count; v += g->threads) b.step[v] = b.p[v];
 }
 
@@ -433,14 +442,14 @@ SN_FN bool sn_spring_direction(sn_grid *g, const sn_spring_device *d, const sn_s
                                double goal, int *inner) {
     double sums[2], product, rz = 0, end = 0;
     float alpha = 0, beta = 0;
-    SN_PHASE(g, sn_spring_linearize(g, d, w, a, at, negative, largest));
-    SN_PHASE(g, sn_cg_begin(g, d, w));
+    SN_PHASE(g, (sn_spring_linearize(g, d, w, a, at, negative, largest), sn_sync_block(),
+                 sn_cg_begin(g, d, w)));
     for (int k = -1; k < SN_CG_LIMIT; k++) {
         if (k >= 0) {
             SN_PHASE(g, sn_cg_product(g, d, w, a));
             sn_totals(g, 1, &product, 0);
             if (!(product > 0)) {
-                if (k == 0) SN_PHASE(g, sn_cg_take_direction(g, d, w));
+                if (k == 0) SN_PHASE(g, sn_cg_take_direction(g));
                 return !(product <= 0);
             }
             ++*inner;

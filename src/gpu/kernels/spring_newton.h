@@ -6,9 +6,9 @@
 #include "gpu/kernels/spring_gradients.h"
 
 /* x[1 - at] = x[at] + length step. Sums: gradient[of] . step. */
-SN_PHASE_FN void sn_spring_step(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
-                                int at, int of, double length) {
-    sn_block_part b = sn_block_part_at(g, d, w);
+SN_PHASE_FN void sn_spring_step(sn_grid *g, const sn_spring_work *w, int at, int of,
+                                double length) {
+    sn_block_part b = sn_block_part_at(g);
     double slope = 0;
     for (int own = g->thread; own < b.count; own += g->threads) {
         int v = b.first + own;
@@ -71,7 +71,7 @@ SN_FN double sn_newton_search(sn_grid *g, const sn_spring_device *d, const sn_sp
                               sn_newton *trial) {
     double length = 1, noise = 1e-13 * fabs(now->energy), slope = 0, found = 0;
     for (int k = 0; k < SN_BACKTRACKS && found == 0; k++) {
-        SN_PHASE(g, sn_spring_step(g, d, w, now->at, now->at, length * now->largest));
+        SN_PHASE(g, sn_spring_step(g, w, now->at, now->at, length * now->largest));
         double sum;
         sn_totals(g, 1, &sum, 0);
         slope = sum * now->largest;
@@ -94,17 +94,17 @@ SN_FN double sn_newton_search(sn_grid *g, const sn_spring_device *d, const sn_sp
     /* a projected Hessian makes short steps: go on while most of the slope is left */
     for (int k = 0; k < SN_LENGTHENINGS; k++) {
         double sum;
-        SN_PHASE(g, sn_spring_step(g, d, w, now->at, 1 - now->at, length * now->largest));
+        SN_PHASE(g, sn_spring_step(g, w, now->at, 1 - now->at, length * now->largest));
         sn_totals(g, 1, &sum, 0);
         double here = sum * now->largest;
         if (!(here < 0.5 * slope)) break;
         double ahead = here > slope ? slope / (slope - here) : 4;
         double longer = length * (ahead < 4 ? ahead : 4);
-        SN_PHASE(g, sn_spring_step(g, d, w, now->at, now->at, longer * now->largest));
+        SN_PHASE(g, sn_spring_step(g, w, now->at, now->at, longer * now->largest));
         sn_newton further;
         sn_newton_evaluate(g, d, w, a, 1 - now->at, now->least, &further);
         if (!(further.energy < trial->energy)) {
-            SN_PHASE(g, sn_spring_step(g, d, w, now->at, now->at, length * now->largest));
+            SN_PHASE(g, sn_spring_step(g, w, now->at, now->at, length * now->largest));
             sn_newton_evaluate(g, d, w, a, 1 - now->at, now->least, trial);
             break;
         }
@@ -117,10 +117,11 @@ SN_FN void sn_spring_run(sn_grid *g, const sn_spring_device *d, const sn_spring_
                          const sn_spring_asked *a) {
     double clamped, scale, counts[3];
     sn_newton now, trial;
-    SN_PHASE(g, sn_spring_lengths(g, d, w, a->activations));
+    SN_PHASE(g, (sn_rotation_items(g, &d->rotation, &w->blender, a->activations),
+                 sn_spring_lengths(g, d, w, a->activations)));
     sn_totals(g, 1, &clamped, 0);
-    sn_rotation_run(g, &d->rotation, &w->blender, a->activations, a->refinements, d->place,
-                    w->blend, NULL);
+    sn_rotation_rebuild(g, &d->rotation, &w->blender, a->activations, a->refinements, d->place,
+                        w->blend, NULL);
     if (d->coarse.rigid)
         SN_PHASE(g, sn_spring_guides(g, d, w, a));
     else
