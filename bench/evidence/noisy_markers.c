@@ -211,6 +211,35 @@ static score compare(const face *f, const float *x) {
                    .jitter = 1e3 * sqrt(own / seconds)};
 }
 
+/* As sinew fit chooses them, from every twelfth frame. */
+static void limit_layer(const sinew_rig *rig, const sinew_capture *capture,
+                        const sinew_markers *take, double *factors) {
+    enum { STEP = 12, CHOSEN = (FRAMES + STEP - 1) / STEP };
+    const sinew_marker_map *map = sinew_capture_map(capture);
+    size_t n = 3 * (size_t)rig->neutral->vertex_count, m = (size_t)map->count;
+    double *markers = malloc(3 * sizeof(double) * m * CHOSEN);
+    double *trust = malloc(sizeof(double) * m * CHOSEN);
+    double *x = malloc(sizeof(double) * n * CHOSEN);
+    double *weights = malloc(sizeof(double) * (size_t)rig->slider_count);
+    sinew_fit *fit;
+    sinew_linear *linear;
+    need(sinew_fit_create(rig, map, NULL, &fit, &error));
+    need(sinew_linear_create(rig, &linear, &error));
+    for (size_t k = 0; k < CHOSEN; k++) {
+        double time = take->times[k * STEP];
+        sinew_rig_rest_weights(rig, weights);
+        sinew_capture_sample(capture, time, markers + 3 * m * k);
+        sinew_capture_weights(capture, time, trust + m * k);
+        need(sinew_fit_frame(fit, markers + 3 * m * k, trust + m * k, weights, NULL, &error));
+        memcpy(trust + m * k, sinew_fit_trusted(fit), m * sizeof *trust);
+        sinew_linear_evaluate(linear, weights, x + n * k);
+    }
+    need(sinew_marker_layer_limit(rig, map, SINEW_MARKER_LAYER_SMOOTHING, true, CHOSEN, markers,
+                                  trust, x, NULL, factors, &error));
+    sinew_fit_destroy(fit), sinew_linear_destroy(linear);
+    free(markers), free(trust), free(x), free(weights);
+}
+
 static score solve(const face *f, const sinew_markers *take, bool with_force, bool with_layer) {
     const sinew_rig *rig = f->rig;
     size_t n = (size_t)rig->neutral->vertex_count;
@@ -230,15 +259,21 @@ static score solve(const face *f, const sinew_markers *take, bool with_force, bo
     sinew_fit *fit = NULL;
     sinew_linear *linear;
     sinew_marker_layer *layer;
+    double factors[MARKERS];
     sinew_force *force = NULL;
     sinew_force_state *state = NULL;
     need(sinew_linear_create(rig, &linear, &error));
     need(sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, true, NULL, &layer,
                                    &error));
+    if (with_layer) {
+        limit_layer(rig, capture, take, factors);
+        need(sinew_marker_layer_set_trust(layer, factors, &error));
+    }
     if (with_force) {
         sinew_force_options how;
         sinew_force_options_init(&how);
         how.frame_time = 1.0 / RATE, how.layer = with_layer;
+        how.layer_trust = with_layer ? factors : NULL;
         need(sinew_force_create(rig, map, &how, NULL, &force, &error));
         need(sinew_force_state_create(force, &state, &error));
     } else {

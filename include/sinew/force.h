@@ -124,6 +124,9 @@ typedef struct sinew_force_options {
     double layer_smoothing; /* mu in [1e-12, 1] */
     bool layer_contact;     /* the layer crosses nothing that the shape below it does not cross */
     bool layer_feeds;       /* the corrected shape is what the next frame starts from */
+    /* Factors of the markers' weights in the layer, 0 to 1 (sinew_marker_layer_limit); NULL: 1.
+     * Copied. */
+    const double *layer_trust;
 
     /* Contact of the skin with itself: pairs of a vertex and a triangle, or of two edges, whose
      * corners are all among contact_vertices (NULL: the whole surface) or near them at rest, as

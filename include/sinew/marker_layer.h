@@ -56,6 +56,23 @@ SINEW_API sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, doub
                                                  const double *marker_weights, double *positions,
                                                  sinew_error *error);
 
+/* trust[map->count], 0 to 1: factors of the weights of the markers with which a layer with this
+ * smoothing and contact does not fold the skin: in frame_count frames of a take (markers and
+ * marker_weights as above, positions[3 * vertex_count] each: the shapes without the layer), it
+ * turns no triangle of the outer skin by more than 30 degrees, but for what contact presses apart.
+ * Markers that cause no more have 1. On another face than the actor's, the distances of the markers
+ * are mostly differences of proportion. Frames in which the face moves most are enough. */
+SINEW_API sinew_status sinew_marker_layer_limit(const sinew_rig *rig, const sinew_marker_map *map,
+                                                double smoothing, bool contact, int frame_count,
+                                                const double *markers, const double *marker_weights,
+                                                const double *positions,
+                                                const sinew_monitor *monitor, double *trust,
+                                                sinew_error *error);
+
+/* The factors of the marker weights from now on; NULL: 1. */
+SINEW_API sinew_status sinew_marker_layer_set_trust(sinew_marker_layer *layer, const double *trust,
+                                                    sinew_error *error);
+
 /* Discards earlier frames. */
 SINEW_API void sinew_marker_layer_reset(sinew_marker_layer *layer);
 

@@ -91,23 +91,6 @@ static sinew_status marker_spacing(const sn_skin *skin, const sinew_mesh *mesh,
     return SINEW_OK;
 }
 
-/* Shortest paths along edges from the vertices at 0; only those below `most` are found, so the
- * sweeps are few. */
-static void spread_along_edges(const sn_skin *skin, double most, double *distance) {
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (int sweep = 0; sweep < 2; sweep++)
-            for (int i = 0; i < skin->edge_count; i++) {
-                int e = sweep ? skin->edge_count - 1 - i : i;
-                double *a = &distance[skin->edges[2 * (size_t)e]],
-                       *b = &distance[skin->edges[2 * (size_t)e + 1]];
-                double length = skin->length[e];
-                if (*a + length < *b && *a + length < most) *b = *a + length, changed = true;
-                if (*b + length < *a && *b + length < most) *a = *b + length, changed = true;
-            }
-    }
-}
-
 /* A plate goes on straight where no marker holds it: the mouth's inside would swing by more than
  * the lips. So vertices farther along the skin from every marker than their spacing h are drawn to
  * no correction, fully from 2 h on, with the pull mu (D / h)^4 that fades a plate within h. */
@@ -128,7 +111,7 @@ static sinew_status pull_far_parts(const sn_skin *skin, const sinew_mesh *mesh,
         for (int k = 0; k < parts; k++)
             far[vertex[k]] = fmin(far[vertex[k]], sn_distance(point, sn_at(skin->rest, vertex[k])));
     }
-    spread_along_edges(skin, 2 * h, far);
+    sn_skin_spread(skin, 2 * h, far);
     double over = skin->diagonal / h, most = smoothing * over * over * over * over;
     for (int v = 0; v < skin->vertex_count; v++) {
         double s = fmin(fmax(far[v] / h - 1, 0), 1);
@@ -147,7 +130,7 @@ static sinew_status pull_inside(const sn_skin *skin, const sinew_anatomy *anatom
     double *depth = SN_NEW(double, skin->vertex_count), reach = FADE * skin->diagonal;
     if (!depth) return sn_no_memory(error);
     for (int v = 0; v < skin->vertex_count; v++) depth[v] = outer[v] ? 0 : INFINITY;
-    spread_along_edges(skin, reach, depth);
+    sn_skin_spread(skin, reach, depth);
     for (int v = 0; v < skin->vertex_count; v++) {
         if (sinew_anatomy_piece_kind(anatomy, piece[v]) != SINEW_PIECE_KIND_SKIN) continue;
         double s = fmin(depth[v] / reach, 1), over = 1 / FADE;
@@ -228,8 +211,9 @@ static void carry_riders(sn_layer *layer) {
 }
 
 sinew_status sn_layer_create(const sn_skin *whole, const sinew_rig *rig,
-                             const sinew_marker_map *map, double smoothing, bool contact,
-                             const sinew_monitor *monitor, sn_layer **layer, sinew_error *error) {
+                             const sinew_marker_map *map, const sinew_anatomy *anatomy,
+                             double smoothing, bool contact, const sinew_monitor *monitor,
+                             sn_layer **layer, sinew_error *error) {
     const sinew_mesh *mesh = rig->neutral;
     *layer = NULL;
     if (!(smoothing >= 1e-12 && smoothing <= 1))
@@ -241,12 +225,16 @@ sinew_status sn_layer_create(const sn_skin *whole, const sinew_rig *rig,
     made->vertex_count = (int)n, made->marker_count = (int)m;
     made->spread = SN_NEW(float, n *m);
     made->coupling = SN_NEW(double, m *m);
+    made->trust = SN_NEW(double, m + 1);
     sn_sparse *matrix = NULL;
     sn_cholesky *factor = NULL;
     double *far = SN_NEW(double, n);
-    sinew_status status = made->spread && made->coupling && far ? SINEW_OK : sn_no_memory(error);
-    sinew_anatomy *anatomy = NULL;
-    if (status == SINEW_OK) status = sinew_anatomy_create(rig, monitor, &anatomy, error);
+    sinew_status status =
+        made->spread && made->coupling && made->trust && far ? SINEW_OK : sn_no_memory(error);
+    for (size_t i = 0; status == SINEW_OK && i < m; i++) made->trust[i] = 1;
+    sinew_anatomy *own = NULL;
+    if (status == SINEW_OK && !anatomy) status = sinew_anatomy_create(rig, monitor, &own, error);
+    if (own) anatomy = own;
     if (status == SINEW_OK) sn_skin_fit_head(skin, sinew_anatomy_eye_distance(anatomy));
     if (status == SINEW_OK) status = pull_far_parts(skin, mesh, map, smoothing, far, error);
     if (status == SINEW_OK) status = pull_inside(skin, anatomy, smoothing, far, error);
@@ -271,7 +259,7 @@ sinew_status sn_layer_create(const sn_skin *whole, const sinew_rig *rig,
                                          &made->give_way, error);
     if (status == SINEW_OK && contact)
         status = sn_lid_lift_plan_create(skin, mesh, anatomy, &made->riders, &made->lift, error);
-    sinew_anatomy_destroy(anatomy);
+    sinew_anatomy_destroy(own);
     sn_sparse_destroy(matrix);
     sn_cholesky_destroy(factor);
     if (status != SINEW_OK) {
@@ -291,7 +279,7 @@ void sn_layer_destroy(sn_layer *layer) {
     sn_give_way_plan_destroy(layer->give_way);
     sn_lid_lift_plan_destroy(layer->lift);
     sn_riders_free(&layer->riders);
-    sn_free(layer->spread), sn_free(layer->coupling);
+    sn_free(layer->spread), sn_free(layer->coupling), sn_free(layer->trust);
     sn_free(layer);
 }
 
@@ -313,10 +301,11 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
     }
     size_t n = (size_t)layer->vertex_count;
     if (layer->guard) {
-        made->before = SN_NEW(double, 3 * n);
+        made->before = SN_NEW(double, 3 * n), made->scratch = SN_NEW(double, n);
         sinew_status status =
-            made->before ? sn_layer_contact_work_create(layer->contact, &made->contact, error)
-                         : sn_no_memory(error);
+            made->before && made->scratch
+                ? sn_layer_contact_work_create(layer->contact, &made->contact, error)
+                : sn_no_memory(error);
         if (status == SINEW_OK) status = sn_carry_create(layer->carry, &made->carry, error);
         if (status == SINEW_OK)
             status = sn_layer_restore_work_create(layer->restore, &made->restore, error);
@@ -337,7 +326,7 @@ void sn_layer_work_destroy(sn_layer_work *work) {
     if (!work) return;
     sn_free(work->matrix), sn_free(work->forces), sn_free(work->seen);
     sn_free(work->left), sn_free(work->residual), sn_free(work->weight), sn_free(work->presence);
-    sn_free(work->say), sn_free(work->before);
+    sn_free(work->say), sn_free(work->before), sn_free(work->scratch);
     sn_layer_contact_work_destroy(work->contact);
     sn_carry_destroy(work->carry);
     sn_layer_restore_work_destroy(work->restore);
@@ -353,7 +342,7 @@ void sn_layer_forget(sn_layer_work *work) {
 
 sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, double *after,
                            sn_layer_counts *counts, sinew_error *error) {
-    counts->held = sn_layer_guard_hold(layer->guard, work->before, after);
+    counts->held = sn_layer_guard_hold(layer->guard, work->before, after, work->scratch);
     sn_layer_restore_start(work->restore, after);
     SN_TRY(sn_lid_lift_apply(work->lift, after, error));
     sn_force_contact_info pressed;
@@ -427,7 +416,7 @@ static void remember(const sn_layer *layer, sn_layer_work *work, double seconds,
         most = fmax(most, work->presence[i]);
         if (!there) continue;
         memcpy(work->left + 3 * i, residual + 3 * i, 3 * sizeof(double));
-        work->weight[i] = weights[i];
+        work->weight[i] = weights[i] * layer->trust[i];
     }
     for (int i = 0; i < layer->marker_count; i++) {
         double share = most > 0 ? work->presence[i] / most : 0;
@@ -522,7 +511,8 @@ sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_
     if (status == SINEW_OK) status = sinew_marker_map_copy(map, &made->map, error);
     if (status == SINEW_OK) status = sn_skin_create(rig, 0, NULL, &skin, error);
     if (status == SINEW_OK)
-        status = sn_layer_create(skin, rig, map, smoothing, contact, monitor, &made->layer, error);
+        status =
+            sn_layer_create(skin, rig, map, NULL, smoothing, contact, monitor, &made->layer, error);
     if (status == SINEW_OK) status = sn_layer_work_create(made->layer, &made->work, error);
     sn_skin_destroy(skin);
     status = sn_call_end(&call, status, error);
@@ -531,6 +521,17 @@ sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_
         return status;
     }
     *layer = made;
+    return SINEW_OK;
+}
+
+sinew_status sinew_marker_layer_set_trust(sinew_marker_layer *layer, const double *trust,
+                                          sinew_error *error) {
+    SN_REQUIRE(layer, error);
+    for (int i = 0; trust && i < layer->map->count; i++)
+        if (!(trust[i] >= 0 && trust[i] <= 1))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "marker layer: the trust in a marker must be in [0, 1]");
+    for (int i = 0; i < layer->map->count; i++) layer->layer->trust[i] = trust ? trust[i] : 1;
     return SINEW_OK;
 }
 

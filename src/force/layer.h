@@ -17,6 +17,7 @@ typedef struct sn_layer {
     int vertex_count, marker_count;
     float *spread;              /* Psi, marker_count numbers per vertex */
     double *coupling;           /* S Psi, marker_count squared */
+    double *trust;              /* per marker: factor of its weights */
     sn_riders riders;           /* what follows the skin */
     sn_layer_guard *guard;      /* NULL: none */
     sn_layer_contact *contact;  /* with a guard: what may not intersect */
@@ -34,6 +35,7 @@ typedef struct sn_layer_work {
     double *residual, *say; /* what is spread, and with which weight */
     bool started;
     double *before;                 /* with a guard: room for the shape without the layer */
+    double *scratch;                /* with a guard: a number per vertex */
     sn_layer_contact_work *contact; /* with a guard */
     sn_carry *carry;                /* with a guard */
     sn_layer_restore_work *restore; /* with a guard */
@@ -46,9 +48,10 @@ typedef struct sn_layer_work {
 sinew_status sn_layer_matrix(const sn_skin *skin, double smoothing, const double *pull,
                              sn_sparse **matrix, sinew_error *error);
 
+/* anatomy: that of the rig, or NULL to compute it. */
 sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const sinew_marker_map *map,
-                             double smoothing, bool contact, const sinew_monitor *monitor,
-                             sn_layer **layer, sinew_error *error);
+                             const sinew_anatomy *anatomy, double smoothing, bool contact,
+                             const sinew_monitor *monitor, sn_layer **layer, sinew_error *error);
 void sn_layer_destroy(sn_layer *layer);
 sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, sinew_error *error);
 void sn_layer_work_destroy(sn_layer_work *work);

@@ -5,7 +5,11 @@
  *              no nearer to its center. The nearer to the eyeball, the less it slides: lids by less
  *              than a lid is thick, as their inner sides and the shells below them stay behind.
  *   thickness  A ray inwards at rest tells what lies below a vertex of the outer skin, at distance
- *              t. The layer moves the vertex inwards by less than PRESSED t.
+ *              t. The layer moves the vertex inwards by less than PRESSED t: its displacement is
+ *              shortened as a whole, and around the vertex, too, so that how much is taken away
+ *              changes by at most STEEPEST of the distance along the skin. Taken away only along
+ *              the ray and only there, it would fold the edges of lips, where the rays of
+ *              neighbors point elsewhere.
  *
  * Contact of triangles promises more (force/layer_contact.h), but has to leave out what intersects
  * in the neutral: rigs that come with lashes, tear lines and shells around the eyes have thousands
@@ -23,7 +27,8 @@
 #include "mesh/topology.h"
 #include "sinew/query.h"
 
-#define PRESSED 0.6
+#define PRESSED  0.6
+#define STEEPEST 0.25
 /* Fraction of the diagonal down to which something below the skin is searched for. */
 #define DEEP 0.06
 /* A piece is an eyeball when its vertices lie on a sphere to this fraction of the radius. */
@@ -46,6 +51,7 @@ struct sn_layer_guard {
     ball balls[MOST_BALLS];
     double *inward; /* 3 per vertex: into the face; zero where nothing lies below */
     double *most;   /* per vertex: PRESSED t */
+    sn_skin along;  /* edges and their lengths only */
 };
 
 /* Least squares |x|^2 = 2 c.x + k about the mean; false: no sphere. */
@@ -180,7 +186,11 @@ sinew_status sn_layer_guard_create(const sn_skin *skin, const sinew_rig *rig,
     g->inward = SN_NEW0(double, 3 * (size_t)skin->vertex_count);
     g->most = SN_NEW0(double, skin->vertex_count);
     bool *rides = SN_NEW0(bool, skin->vertex_count);
-    sinew_status status = g->inward && g->most && rides ? SINEW_OK : sn_no_memory(error);
+    g->along.edge_count = skin->edge_count;
+    g->along.edges = sn_memdup(skin->edges, 2 * (size_t)skin->edge_count, sizeof *skin->edges);
+    g->along.length = sn_memdup(skin->length, (size_t)skin->edge_count, sizeof *skin->length);
+    bool complete = g->inward && g->most && rides && g->along.edges && g->along.length;
+    sinew_status status = complete ? SINEW_OK : sn_no_memory(error);
     for (int i = 0; rides && i < riders->count; i++) rides[riders->vertex[i]] = true;
     int pieces = sinew_anatomy_piece_count(anatomy);
     for (int p = 0; status == SINEW_OK && p < pieces && g->ball_count < MOST_BALLS; p++)
@@ -201,6 +211,7 @@ void sn_layer_guard_destroy(sn_layer_guard *g) {
     for (int i = 0; i < g->ball_count; i++)
         sn_free(g->balls[i].vertices), sn_free(g->balls[i].beside), sn_free(g->balls[i].sliding);
     sn_free(g->inward), sn_free(g->most);
+    sn_free(g->along.edges), sn_free(g->along.length);
     sn_free(g);
 }
 
@@ -243,17 +254,35 @@ static int slow_down(const ball *b, const double *before, double *after) {
     return held;
 }
 
-int sn_layer_guard_hold(const sn_layer_guard *g, const double *before, double *after) {
-    int held = 0;
+/* Shortens displacements that press the skin onto what lies below. Returns how many vertices keep
+ * less than nine tenths of the inward part. */
+static int thin(const sn_layer_guard *g, const double *before, double *after, double *away) {
+    int held = 0, thinned = 0;
     for (int v = 0; v < g->vertex_count; v++) {
+        away[v] = 0;
         if (!(g->most[v] > 0)) continue;
-        sn_vec3 in = sn_at(g->inward, v), p = sn_at(after, v);
-        double pressed = sn_dot(sn_sub(p, sn_at(before, v)), in), most = g->most[v];
+        sn_vec3 moved = sn_sub(sn_at(after, v), sn_at(before, v));
+        double pressed = sn_dot(moved, sn_at(g->inward, v)), most = g->most[v];
         if (pressed <= 0) continue;
         double left = most * tanh(pressed / most);
-        held += left < 0.9 * pressed;
-        sn_put(after, v, sn_add_scaled(p, left - pressed, in));
+        held += left < 0.9 * pressed, thinned++;
+        away[v] = -(1 - left / pressed) * sn_length(moved) / STEEPEST;
     }
+    if (thinned == 0) return 0;
+    sn_skin_spread(&g->along, 0, away);
+    for (int v = 0; v < g->vertex_count; v++) {
+        if (!(away[v] < 0)) continue;
+        sn_vec3 moved = sn_sub(sn_at(after, v), sn_at(before, v));
+        double length = sn_length(moved), left = length + STEEPEST * away[v];
+        sn_put(after, v,
+               left > 0 ? sn_add_scaled(sn_at(before, v), left / length, moved) : sn_at(before, v));
+    }
+    return held;
+}
+
+int sn_layer_guard_hold(const sn_layer_guard *g, const double *before, double *after,
+                        double *scratch) {
+    int held = thin(g, before, after, scratch);
     for (int i = 0; i < g->ball_count; i++) {
         const ball *b = &g->balls[i];
         held += slow_down(b, before, after);

@@ -15,8 +15,9 @@ sinew_status sn_layer_guard_create(const sn_skin *skin, const sinew_rig *rig,
 void sn_layer_guard_destroy(sn_layer_guard *guard);
 /* Eyeballs that were found, and vertices with something below them. */
 void sn_layer_guard_counts(const sn_layer_guard *guard, int *eyeballs, int *covered);
-/* before, after: the shape without and with the layer, 3 per vertex. Returns how many vertices were
- * held. Allocates nothing. */
-int sn_layer_guard_hold(const sn_layer_guard *guard, const double *before, double *after);
+/* before, after: the shape without and with the layer, 3 per vertex. scratch[vertex_count]. Returns
+ * how many vertices were held. Allocates nothing. */
+int sn_layer_guard_hold(const sn_layer_guard *guard, const double *before, double *after,
+                        double *scratch);
 
 #endif

@@ -423,9 +423,19 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
     if (o->contact || o->obstacles) SN_TRY(build_flesh(force, error));
     if (o->contact) SN_TRY(build_region(force, error));
     if (o->flesh) SN_TRY(build_lag(force, monitor, error));
+    const double *trust = o->layer_trust;
+    force->options.layer_trust = NULL;
     if (!o->layer || force->map->count == 0) return SINEW_OK;
-    return sn_layer_create(skin, rig, force->map, o->layer_smoothing, o->layer_contact, monitor,
-                           &force->layer, error);
+    SN_TRY(sn_layer_create(skin, rig, force->map, NULL, o->layer_smoothing, o->layer_contact,
+                           monitor, &force->layer, error));
+    for (int i = 0; trust && i < force->map->count; i++) {
+        if (!(trust[i] >= 0 && trust[i] <= 1))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "force model: the layer's trust in a marker must be in [0, 1]");
+        force->layer->trust[i] = trust[i];
+    }
+    force->options.layer_trust = force->layer->trust;
+    return SINEW_OK;
 }
 
 sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *map,

@@ -186,3 +186,18 @@ sinew_status sn_skin_laplacian(const sn_skin *s, sn_sparse **matrix, sinew_error
     sn_triplets_free(&triplets);
     return status;
 }
+
+void sn_skin_spread(const sn_skin *skin, double most, double *distance) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int sweep = 0; sweep < 2; sweep++)
+            for (int i = 0; i < skin->edge_count; i++) {
+                int e = sweep ? skin->edge_count - 1 - i : i;
+                double *a = &distance[skin->edges[2 * (size_t)e]],
+                       *b = &distance[skin->edges[2 * (size_t)e + 1]];
+                double length = skin->length[e];
+                if (*a + length < *b && *a + length < most) *b = *a + length, changed = true;
+                if (*b + length < *a && *b + length < most) *a = *b + length, changed = true;
+            }
+    }
+}

@@ -39,6 +39,11 @@ void sn_skin_destroy(sn_skin *skin);
  * head whose eyes are so far apart. 0: not known. */
 void sn_skin_fit_head(sn_skin *skin, double eye_distance);
 
+/* distance[vertex_count]: no vertex keeps more than the distance of another one and the length of
+ * the edges between them; only what becomes less than `most` is changed, so that the sweeps are
+ * few. From vertices at 0 and others at INFINITY: shortest paths. */
+void sn_skin_spread(const sn_skin *skin, double most, double *distance);
+
 /* (L x)_v over the area of v, as a matrix without the columns of held vertices. */
 sinew_status sn_skin_laplacian(const sn_skin *skin, sn_sparse **matrix, sinew_error *error);
 

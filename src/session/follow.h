@@ -13,7 +13,8 @@
 #define SN_CAPTURE_PARAMETERS                                                                      \
     FLAG(STRUCTURE, "layer", 0, "Spread the remaining marker error over the outer skin."),         \
         NUMBER(STRUCTURE, "layer_smoothing", SINEW_MARKER_LAYER_SMOOTHING, 1e-12, 1, "",           \
-               "Smoothness of the layer; use 1e-6 or more for noisy markers."),                    \
+               "Smoothness of the layer, alike for all markers. Without it, markers that would "   \
+               "fold the skin are met less closely."),                                             \
         CHOICE(STRUCTURE, "layer_contact", 1, "off|on",                                            \
                "Keep the layer from pushing skin through eyes, teeth or itself."),                 \
         TEXT(STRUCTURE, "only",                                                                    \

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "force/layer.h"
 #include "session/follow.h"
+#include "session/layer_trust.h"
 #include "session/outputs.h"
 #include "session/report.h"
 #include "sinew/fit.h"
@@ -33,14 +34,31 @@ static const sinew_parameter parameters[] = {
 
 /* ---- the structure: the take on the rig ------------------------------------------------------ */
 
+typedef struct fit_structure {
+    sinew_capture *capture;
+    double *trust; /* of the layer in each marker; NULL: in all */
+} fit_structure;
+
+static void discard(void *structure) {
+    fit_structure *s = structure;
+    if (!s) return;
+    sinew_capture_destroy(s->capture);
+    sn_free(s->trust);
+    sn_free(s);
+}
+
 static sinew_status build(const sn_model_setup *setup, void **structure, sinew_error *error) {
     if (!setup->clip->markers)
         return sn_scene_fail(setup->scene, error, "/markers", "the model 'fit' needs markers");
-    return sn_follow_capture(setup, (sinew_capture **)structure, error);
-}
-
-static void discard(void *structure) {
-    sinew_capture_destroy(structure);
+    fit_structure *s = SN_NEW0(fit_structure, 1);
+    if (!s) return sn_no_memory(error);
+    sinew_status status = sn_follow_capture(setup, &s->capture, error);
+    if (status == SINEW_OK) status = sn_layer_trust(setup, s->capture, &s->trust, error);
+    if (status != SINEW_OK)
+        discard(s);
+    else
+        *structure = s;
+    return status;
 }
 
 /* ---- the model of one solver ----------------------------------------------------------------- */
@@ -160,7 +178,8 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
     return SINEW_OK;
 }
 
-static sinew_status fill(fit_model *m, const sn_model_setup *setup, sinew_error *error) {
+static sinew_status fill(fit_model *m, const sn_model_setup *setup, const double *trust,
+                         sinew_error *error) {
     const sinew_rig *rig = setup->rig;
     m->weights = SN_NEW(double, rig->slider_count);
     m->next = SN_NEW(double, rig->slider_count);
@@ -171,6 +190,7 @@ static sinew_status fill(fit_model *m, const sn_model_setup *setup, sinew_error 
                                          sn_scene_number(setup->scene, "layer_smoothing"),
                                          sn_scene_choice(setup->scene, "layer_contact") == 1,
                                          setup->monitor, &m->layer, error));
+    if (m->layer) SN_TRY(sinew_marker_layer_set_trust(m->layer, trust, error));
     return update(m, setup, UINT32_MAX, error);
 }
 
@@ -179,8 +199,9 @@ static sinew_status create(const sn_model_setup *setup, const void *structure, v
     fit_model *m = SN_NEW0(fit_model, 1);
     if (!m) return sn_no_memory(error);
     m->rig = setup->rig;
-    m->follow.capture = structure;
-    sinew_status status = fill(m, setup, error);
+    const fit_structure *built = structure;
+    m->follow.capture = built->capture;
+    sinew_status status = fill(m, setup, built->trust, error);
     if (status != SINEW_OK)
         destroy(m);
     else
@@ -262,7 +283,7 @@ static const sn_idle_rule idle[] = {
 };
 
 static const sinew_capture *capture(const void *structure) {
-    return structure;
+    return ((const fit_structure *)structure)->capture;
 }
 
 const sn_model_kind sn_model_fit = {

@@ -12,6 +12,7 @@
 #include "force/sheet.h"
 #include "rig/marker_sliders.h"
 #include "session/follow.h"
+#include "session/layer_trust.h"
 #include "session/load.h"
 #include "session/obstacles.h"
 #include "session/outputs.h"
@@ -330,11 +331,15 @@ static sinew_status make_force(const sn_model_setup *setup, sn_force_structure *
     bool *unsteered = NULL;
     if (status == SINEW_OK) status = read_held(setup, s->capture, &unsteered, error);
     options.held = unsteered;
+    double *trust = NULL;
+    if (status == SINEW_OK && s->capture && options.layer)
+        status = sn_layer_trust(setup, s->capture, &trust, error);
+    options.layer_trust = trust;
     if (status == SINEW_OK)
         status = sinew_force_create(setup->rig, s->capture ? sinew_capture_map(s->capture) : NULL,
                                     &options, setup->monitor, &s->force, error);
-    sn_free(vertices), sn_free(jaw), sn_free(unsteered), sn_free(softness), sinew_free(fixed);
-    sinew_free(skull);
+    sn_free(vertices), sn_free(jaw), sn_free(unsteered), sn_free(softness), sn_free(trust);
+    sinew_free(fixed), sinew_free(skull);
     if (status == SINEW_OK) report_structure(setup, s->force);
     return status;
 }

@@ -55,9 +55,28 @@ static void the_layer_does_not_follow_a_marker_that_jumps(void **state) {
     assert_true(largest_way(folder, "still.pc2", "jump.pc2") > 0.5);
 }
 
+/* A take in which one of two markers next to each other is pulled up and the other one down. */
+static void a_given_smoothness_of_the_layer_is_kept(void **state) {
+    (void)state;
+    const char *folder = fresh_folder();
+    expect_code(0, "sinew sample face --vertices 1000 --out face");
+    expect_code(0, "awk -F, -v OFS=, '/^#/ {print; next} /^time/ {for (i = 1; i <= NF; i++) {if "
+                   "($i == \"lipUpper.y\") a = i; if ($i == \"lipLower.y\") b = i}; print; next} "
+                   "++n > 5 {$a += 0.008; $b -= 0.008} {print}' face/markers.csv > apart.csv");
+    const char *line = "sinew fit face --map face/markers_map.csv --fps 60 --frames 4-12 --cutoff "
+                       "0 --layer --markers %s %s --out %s --report %s";
+    expect_code(0, line, "face/markers.csv", "", "same.pc2", "same.json");
+    expect_code(0, line, "apart.csv", "", "chosen.pc2", "chosen.json");
+    expect_code(0, line, "apart.csv", "--layer-smoothing 1e-7", "given.pc2", "given.json");
+    expect_code(0, "grep -q '\"limited\": 0' same.json && grep -q '\"limited\": [1-9]' chosen.json "
+                   "&& ! grep -q limited given.json");
+    assert_true(largest_way(folder, "chosen.pc2", "given.pc2") > 1e-3);
+}
+
 int test_fit(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_layer_does_not_follow_a_marker_that_jumps),
+        cmocka_unit_test(a_given_smoothness_of_the_layer_is_kept),
     };
     return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
 }

@@ -223,6 +223,150 @@ static void a_frame_with_too_much_close_together_ends_no_take(void **state) {
     release(&s);
 }
 
+/* The largest angle in degrees by which a triangle of the outer skin is turned. */
+static double most_turned(const sinew_rig *rig, const bool *skin, const double *from,
+                          const double *to) {
+    double most = 0;
+    for (int t = 0; t < rig->neutral->triangle_count; t++) {
+        const int *v = rig->neutral->triangles + 3 * (size_t)t;
+        const double *shape[2] = {from, to};
+        double n[2][3], dot = 0, square[2] = {0, 0};
+        if (!skin[v[0]] || !skin[v[1]] || !skin[v[2]]) continue;
+        for (int k = 0; k < 2; k++) {
+            double e[2][3];
+            for (int j = 0; j < 2; j++)
+                for (int a = 0; a < 3; a++)
+                    e[j][a] = shape[k][3 * v[j + 1] + a] - shape[k][3 * v[0] + a];
+            for (int a = 0; a < 3; a++) {
+                int b = (a + 1) % 3, c = (a + 2) % 3;
+                n[k][a] = e[0][b] * e[1][c] - e[0][c] * e[1][b];
+                square[k] += n[k][a] * n[k][a];
+            }
+        }
+        for (int a = 0; a < 3; a++) dot += n[0][a] * n[1][a] / sqrt(square[0] * square[1]);
+        most = fmax(most, acos(fmin(fmax(dot, -1), 1)) * 180 / 3.14159265);
+    }
+    return most;
+}
+
+enum { PULLS = 6 };
+
+/* Frames of a take in which every marker is pulled anywhere by up to `size`, or, with `together`,
+ * all alike. */
+static void pull_markers(const setup *s, double size, bool together, double *markers) {
+    uint64_t seed = 5;
+    for (int f = 0; f < PULLS; f++) {
+        double *row = markers + 3 * (size_t)f * (size_t)s->map->count, way[3];
+        sinew_marker_map_points(s->map, s->face->neutral, s->face->neutral->positions, row);
+        for (int i = 0; i < 3 * s->map->count; i++) {
+            if (!together || i < 3) way[i % 3] = size * test_random(&seed);
+            row[i] += way[i % 3];
+        }
+    }
+}
+
+/* The largest turn in the frames, with the trust in each marker. */
+static double turn_of_layer(const setup *s, const bool *skin, bool contact, const double *markers,
+                            const double *trust) {
+    sinew_error error = {0};
+    sinew_marker_layer *layer;
+    const sinew_mesh *mesh = s->face->neutral;
+    double most = 0;
+    assert_ok(sinew_marker_layer_create(s->face, s->map, SINEW_MARKER_LAYER_SMOOTHING, contact,
+                                        NULL, &layer, &error));
+    assert_ok(sinew_marker_layer_set_trust(layer, trust, &error));
+    for (int f = 0; f < PULLS; f++) {
+        memcpy(s->x, mesh->positions, 3 * sizeof(double) * (size_t)mesh->vertex_count);
+        assert_ok(
+            sinew_marker_layer_apply(layer, markers + 3 * f * s->map->count, NULL, s->x, &error));
+        most = fmax(most, most_turned(s->face, skin, mesh->positions, s->x));
+    }
+    sinew_marker_layer_destroy(layer);
+    return most;
+}
+
+static void markers_that_would_fold_the_skin_are_met_less_closely(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    setup s = make();
+    const sinew_mesh *mesh = s.face->neutral;
+    size_t n = 3 * (size_t)mesh->vertex_count, m = (size_t)s.map->count;
+    double *markers = malloc(3 * sizeof(double) * m * PULLS), *trust = malloc(m * sizeof(double));
+    double *shapes = malloc(n * sizeof(double) * PULLS);
+    sinew_anatomy *anatomy;
+    assert_ok(sinew_anatomy_create(s.face, NULL, &anatomy, &error));
+    const bool *skin = sinew_anatomy_skin(anatomy);
+    for (int f = 0; f < PULLS; f++)
+        memcpy(shapes + n * (size_t)f, mesh->positions, n * sizeof(double));
+    for (int contact = 0; contact < 2; contact++) {
+        pull_markers(&s, 0.006, false, markers);
+        assert_true(turn_of_layer(&s, skin, contact, markers, NULL) > 45);
+        assert_ok(sinew_marker_layer_limit(s.face, s.map, SINEW_MARKER_LAYER_SMOOTHING, contact,
+                                           PULLS, markers, NULL, shapes, NULL, trust, &error));
+        assert_below(turn_of_layer(&s, skin, contact, markers, trust), contact ? 40 : 31);
+        /* what bends the skin gently is met as before */
+        pull_markers(&s, 0.0005, true, markers);
+        assert_ok(sinew_marker_layer_limit(s.face, s.map, SINEW_MARKER_LAYER_SMOOTHING, contact,
+                                           PULLS, markers, NULL, shapes, NULL, trust, &error));
+        for (size_t i = 0; i < m; i++) assert_true(trust[i] == 1);
+    }
+    trust[0] = 1.5;
+    sinew_marker_layer *layer;
+    assert_ok(sinew_marker_layer_create(s.face, s.map, SINEW_MARKER_LAYER_SMOOTHING, false, NULL,
+                                        &layer, &error));
+    assert_int_equal(sinew_marker_layer_set_trust(layer, trust, &error), SINEW_BAD_INPUT);
+    sinew_marker_layer_destroy(layer);
+    sinew_anatomy_destroy(anatomy);
+    free(markers), free(trust), free(shapes);
+    release(&s);
+}
+
+/* Markers pull in one direction anywhere in expressions of the mouth. What keeps lips from being
+ * pressed through what lies below them leaves no fold at their edges. */
+static void thin_skin_does_not_fold_where_it_is_held_back(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    setup s = make();
+    const sinew_mesh *mesh = s.face->neutral;
+    sinew_linear *linear;
+    sinew_anatomy *anatomy;
+    uint64_t seed = 9;
+    double most[2] = {0, 0}, way[3];
+    double *weights = calloc((size_t)s.face->slider_count, sizeof *weights);
+    assert_ok(sinew_linear_create(s.face, &linear, &error));
+    assert_ok(sinew_anatomy_create(s.face, NULL, &anatomy, &error));
+    int *lips, lip_count;
+    assert_ok(sinew_anatomy_region(anatomy, "lips", &lips, &lip_count, &error));
+    bool *lip = calloc((size_t)mesh->vertex_count, sizeof *lip);
+    for (int i = 0; i < lip_count; i++) lip[lips[i]] = sinew_anatomy_skin(anatomy)[lips[i]];
+    for (int hold = 0; hold < 2; hold++) {
+        sinew_marker_layer *layer;
+        assert_ok(sinew_marker_layer_create(s.face, s.map, 1e-6, hold, NULL, &layer, &error));
+        for (int f = 0; f < 30; f++) {
+            for (int k = 0; k < s.face->slider_count; k++)
+                weights[k] = strncmp(s.face->sliders[k].name, "mouth", 5) == 0 && k % 3 == f % 3
+                                 ? 0.5 + 0.5 * test_random(&seed)
+                                 : 0;
+            sinew_linear_evaluate(linear, weights, s.bare);
+            memcpy(s.x, s.bare, 3 * sizeof(double) * (size_t)mesh->vertex_count);
+            sinew_marker_map_points(s.map, mesh, s.bare, s.markers);
+            for (int i = 0; i < 3; i++) way[i] = 0.004 * test_random(&seed);
+            for (int i = 0; i < 3 * s.map->count; i++) s.markers[i] += way[i % 3];
+            assert_ok(sinew_marker_layer_apply(layer, s.markers, NULL, s.x, &error));
+            most[hold] = fmax(most[hold], most_turned(s.face, lip, s.bare, s.x));
+        }
+        sinew_marker_layer_destroy(layer);
+        seed = 9;
+    }
+    assert_true(most[0] > 45); /* without what holds back */
+    assert_below(most[1], 40);
+    sinew_free(lips);
+    sinew_anatomy_destroy(anatomy);
+    sinew_linear_destroy(linear);
+    free(lip), free(weights);
+    release(&s);
+}
+
 /* Blinks beyond the lids' own end: the rig's blend pushes them through the eyeballs, or through
  * each other. The markers agree with the rig, so the layer itself has nothing to add. */
 static void crossings_of_the_rig_itself_are_lifted(void **state) {
@@ -324,6 +468,8 @@ int test_layer_contact(void) {
         cmocka_unit_test(the_layer_adds_no_crossing_to_a_head_with_shells),
         cmocka_unit_test(lids_and_shells_stay_with_the_eyes),
         cmocka_unit_test(a_frame_with_too_much_close_together_ends_no_take),
+        cmocka_unit_test(markers_that_would_fold_the_skin_are_met_less_closely),
+        cmocka_unit_test(thin_skin_does_not_fold_where_it_is_held_back),
         cmocka_unit_test(crossings_of_the_rig_itself_are_lifted),
         cmocka_unit_test(what_lies_on_lids_gives_way_where_they_are_squeezed),
     };
