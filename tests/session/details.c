@@ -636,6 +636,87 @@ static void the_marker_error_is_that_of_the_shape(void **state) {
     sinew_session_destroy(session);
 }
 
+/* A truth of five frames that lies a little beside the solution, then beyond its end. */
+static void the_truth_is_compared_frame_by_frame(void **state) {
+    (void)state;
+    enum { FRAMES = 5 };
+    static const double off[3] = {0.004, -0.008, 0.001}; /* its length is 0.009 */
+    sinew_session *session = test_session("fit");
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    sinew_solver *solver = sinew_session_solver(session);
+    const sinew_mesh *mesh = sinew_session_rig(session)->neutral;
+    size_t size = 3 * (size_t)mesh->vertex_count;
+    double *shape = malloc((FRAMES + 1) * size * sizeof *shape);
+    double *moved = malloc(size * sizeof *moved);
+    char path[4096];
+    snprintf(path, sizeof path, "%s/truth.pc2", test_folder());
+    sinew_frame_writer *writer;
+    assert_ok(sinew_frame_writer_open(path, mesh, FRAMES, 0, 30, &writer, &error));
+    for (int f = 0; f <= FRAMES; f++) {
+        test_frame(solver, f, shape + (size_t)f * size);
+        for (size_t i = 0; i < size; i++) moved[i] = shape[(size_t)f * size + i] + off[i % 3];
+        if (f < FRAMES) assert_ok(sinew_frame_writer_add(writer, moved, &error));
+    }
+    assert_ok(sinew_frame_writer_close(writer, &error));
+    sinew_session *compared = test_open(
+        MOUTH
+        "\"markers\": {\"file\": \"take.csv\", \"map\": \"map.csv\", \"truth\": \"truth.pc2\"}, "
+        "\"notes\": \"\"}");
+    assert_ok(sinew_session_set(compared, "/model", "\"fit\"", NULL, NULL, &error));
+    assert_ok(sinew_session_set(compared, "/time/fps", "30", NULL, NULL, &error));
+    sinew_input input;
+    sinew_input_init(&input);
+    sinew_result result;
+    sinew_result_init(&result);
+    assert_ok(sinew_figures_create(&result.figures, &error));
+    for (int f = 0; f <= FRAMES; f++) {
+        double found, beyond;
+        input.frame = f;
+        sinew_status status = sinew_session_solve(compared, &input, &result, NULL, &error);
+        if (status != SINEW_NOT_CONVERGED) assert_ok(status);
+        assert_true(sinew_figures_get(result.figures, "truth_error", &found));
+        assert_true(sinew_figures_get(result.figures, "beyond_truth", &beyond) == (f == FRAMES));
+        if (f < FRAMES) assert_close(found, 0.009, 1e-6);
+        double sum = 0; /* of what lies beyond: to the last frame */
+        for (size_t i = 0; i < size; i++) {
+            double d = shape[(size_t)f * size + i] - (shape[(FRAMES - 1) * size + i] + off[i % 3]);
+            sum += d * d;
+        }
+        if (f == FRAMES) assert_close(found, sqrt(3 * sum / (double)size), 1e-6);
+    }
+    sinew_figures_destroy(result.figures);
+    free(shape), free(moved);
+    sinew_session_destroy(session), sinew_session_destroy(compared);
+}
+
+static void takes_in_another_unit_are_converted(void **state) {
+    (void)state;
+    sinew_markers *take;
+    char path[4096];
+    sinew_session *plain = test_session("fit"); /* writes the take */
+    snprintf(path, sizeof path, "%s/take.csv", test_folder());
+    assert_ok(sinew_markers_read(path, &take, &error));
+    for (int i = 0; i < 3 * take->marker_count * take->time_count; i++) take->positions[i] *= 100;
+    snprintf(path, sizeof path, "%s/take_cm.csv", test_folder());
+    assert_ok(sinew_markers_write(path, take, &error));
+    sinew_markers_destroy(take);
+    sinew_session *scaled = test_open(FIT("\"method\": \"uls\""));
+    assert_ok(sinew_session_set(scaled, "/markers/file", "\"take_cm.csv\"", NULL, NULL, &error));
+    assert_ok(sinew_session_set(scaled, "/markers/unit", "\"cm\"", NULL, NULL, &error));
+    assert_ok(sinew_session_set(plain, "/parameters", "{\"method\": \"uls\"}", NULL, NULL, &error));
+    assert_ok(sinew_session_set(plain, "/rig/files", "[\"mouth.obj\", \"jawOpen.obj\"]", NULL, NULL,
+                                &error));
+    assert_ok(sinew_session_prepare(plain, NULL, &error));
+    assert_ok(sinew_session_prepare(scaled, NULL, &error));
+    int count = 3 * test_vertex_count(sinew_session_solver(plain));
+    double *shapes = malloc(2 * (size_t)count * sizeof *shapes);
+    test_frame(sinew_session_solver(plain), 7, shapes);
+    test_frame(sinew_session_solver(scaled), 7, shapes + count);
+    for (int i = 0; i < count; i++) assert_close(shapes[i], shapes[count + i], 1e-6);
+    free(shapes);
+    sinew_session_destroy(plain), sinew_session_destroy(scaled);
+}
+
 int test_details(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(capsules_are_round_and_cylinders_flat),
@@ -653,6 +734,8 @@ int test_details(void) {
         cmocka_unit_test(locks_that_patches_add_hold_live_weights),
         cmocka_unit_test(inputs_that_a_model_ignores_are_reported_once),
         cmocka_unit_test(the_marker_error_is_that_of_the_shape),
+        cmocka_unit_test(the_truth_is_compared_frame_by_frame),
+        cmocka_unit_test(takes_in_another_unit_are_converted),
         cmocka_unit_test(only_what_was_built_can_be_asked_for),
         cmocka_unit_test(misspelled_selections_name_the_nearest),
         cmocka_unit_test(fields_go_from_their_least_to_their_greatest_value),

@@ -88,6 +88,18 @@ static void scenes_that_make_no_sense_say_why(void **state) {
          ", \"obstacles\": [{\"shape\": \"sphere\", \"center\": [0, 9, 0], \"radius\": 1, "
          "\"motion\": [{\"time\": 1}, {\"time\": 1}]}]",
          "/obstacles/0/motion/1/time: times must increase"},
+        {BAR BENT SPRING
+         ", \"obstacles\": [{\"shape\": \"sphere\", \"center\": [0, 9, 0], \"radius\": 1, "
+         "\"motion\": [{\"move\": [0, 0, 1]}]}]",
+         "/obstacles/0/motion/0"},
+        {BAR MODAL ", \"keys\": [{\"pose\": \"neutral\"}, {\"time\": 1, \"pose\": \"bend120\"}]",
+         "/keys/0"},
+        {BAR BENT "\"locks\": [{\"name\": \"a\"}]", "/locks/0"},
+        {BAR BENT SPRING ", \"pins\": [{}]", "/pins/0"},
+        {BAR BENT SPRING ", \"pulls\": [{\"to\": [0, 0, 0]}]", "/pulls/0"},
+        {BAR BENT SPRING ", \"obstacles\": [{\"radius\": 1}]", "/obstacles/0"},
+        {BAR BENT "\"orientations\": [{\"turn\": [0, 0, 1]}], \"model\": \"rotation\"",
+         "/orientations/0"},
         {BAR BENT SPRING ", \"pins\": [{\"select\": \"v:1\", \"stiffness\": 1}]",
          "/pins: motion and stiffness are for the modal model"},
         {BAR BENT SPRING ", \"pulls\": [{\"vertex\": 99999, \"to\": [0, 0, 0]}]",
