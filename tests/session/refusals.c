@@ -395,9 +395,57 @@ static void weights_are_those_of_the_clip_or_the_input(void **state) {
     sinew_session_destroy(session);
 }
 
+/* Every file that a scene names is in its plan, once as what it is. */
+static void the_plan_of_a_scene_has_all_its_files(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"sinew\": 1, \"rig\": {\"files\": [\"in-1.obj\", \"in-2.obj\"], \"regions\": "
+        "\"in-3.json\"}, "
+        "\"model\": \"force\", \"markers\": {\"file\": \"in-4.csv\", \"map\": \"in-5.csv\", "
+        "\"truth\": "
+        "\"in-6.pc2\"}, \"obstacles\": [{\"shape\": \"mesh\", \"file\": \"in-7.obj\", \"frames\": "
+        "\"in-8.pc2\"}], \"locks\": [{\"name\": \"a\", \"select\": \"mask:in-9.csv\"}], "
+        "\"parameters\": "
+        "{\"stretch_map\": \"in-10.csv\", \"bend_map\": \"in-11.csv\", \"skull\": "
+        "\"mask:in-12.csv\"}, "
+        "\"outputs\": {\"frames\": [\"out-1.pc2\", \"out-2.glb\"], \"report\": \"out-3.json\", "
+        "\"curves\": "
+        "\"out-4.csv\", \"stretch_map\": \"out-5.csv\"}, \"notes\": \"in-99.obj\", \"studio\": "
+        "{\"a\": "
+        "\"in-98.obj\"}}";
+    sinew_scene *scene;
+    sinew_file_plan *plan;
+    assert_ok(sinew_scene_parse(text, "none.json", "/somewhere", &scene, &error));
+    assert_ok(sinew_file_plan_create(&plan, &error));
+    assert_ok(sinew_file_plan_add_scene(plan, scene, &error));
+    bool inputs[13] = {false}, outputs[6] = {false};
+    for (int i = 0; i < sinew_file_plan_count(plan); i++) {
+        const char *path = sinew_file_plan_path(plan, i), *name = strrchr(path, '/');
+        int number = 0;
+        bool output = sinew_file_plan_is_output(plan, i);
+        assert_non_null(name);
+        assert_int_equal(sscanf(name, output ? "/out-%d." : "/in-%d.", &number), 1);
+        assert_in_range(number, 1, output ? 5 : 12);
+        bool *seen = output ? &outputs[number] : &inputs[number];
+        if (*seen) fail_msg("%s is planned twice", path);
+        *seen = true;
+    }
+    for (int k = 1; k <= 12; k++)
+        if (!inputs[k]) fail_msg("input %d is not planned", k);
+    for (int k = 1; k <= 5; k++)
+        if (!outputs[k]) fail_msg("output %d is not planned", k);
+    assert_ok(sinew_file_plan_check(plan, &error));
+    assert_ok(sinew_file_plan_add_output(plan, "/somewhere/in-10.csv", &error));
+    assert_int_equal(sinew_file_plan_check(plan, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "in-10.csv"));
+    sinew_file_plan_destroy(plan);
+    sinew_scene_destroy(scene);
+}
+
 int test_refusals(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenes_that_make_no_sense_say_why),
+        cmocka_unit_test(the_plan_of_a_scene_has_all_its_files),
         cmocka_unit_test(documents_that_are_no_scenes_are_refused),
         cmocka_unit_test(selections_pick_what_they_name),
         cmocka_unit_test(selections_that_pick_nothing_say_why),
