@@ -216,8 +216,7 @@ sinew_status sinew_marker_layer_limit(const sinew_rig *rig, const sinew_marker_m
     sn_call call;
     sn_call_begin(&call, monitor);
     sinew_status status = sn_skin_create(rig, 0, NULL, &skin, error);
-    if (status == SINEW_OK)
-        status = sinew_anatomy_create(rig, monitor, &anatomy, error);
+    if (status == SINEW_OK) status = sinew_anatomy_create(rig, monitor, &anatomy, error);
     if (status == SINEW_OK)
         status = sn_layer_create(skin, rig, map, anatomy, smoothing, false, monitor, &layer, error);
     if (status == SINEW_OK) sn_skin_fit_head(skin, sinew_anatomy_eye_distance(anatomy));
