@@ -128,6 +128,13 @@ ACT(sinew_marker_layer_apply, sinew_marker_layer *made = NULL; double shape[3000
     DO(sinew_marker_layer_create(s->rig, s->map, 1e-6, true, NULL, &made, e));
     DO(sinew_marker_layer_apply(made, s->take->positions, NULL, shape, e));
     sinew_marker_layer_destroy(made);)
+ACT(sinew_marker_layer_limit, double shape[3000], trust[200]; memcpy(shape, s->shape, sizeof shape);
+    DO(sinew_marker_layer_limit(s->rig, s->map, 1e-6, false, 1, s->take->positions, NULL, shape, m,
+                                trust, e));)
+ACT(sinew_marker_layer_set_trust, sinew_marker_layer *made = NULL; double trust[200];
+    for (int i = 0; i < 200; i++) trust[i] = 0.5;
+    DO(sinew_marker_layer_create(s->rig, s->map, 1e-6, true, NULL, &made, e));
+    DO(sinew_marker_layer_set_trust(made, trust, e)); sinew_marker_layer_destroy(made);)
 ACT(sinew_marker_layer_follow, sinew_marker_layer *made = NULL; double shape[3000];
     memcpy(shape, s->shape, sizeof shape);
     DO(sinew_marker_layer_create(s->rig, s->map, 1e-6, true, NULL, &made, e));
