@@ -36,6 +36,13 @@
 #define EXCHANGED 0.4
 /* A map with more than this fraction of doubtful markers is refused. */
 #define MOST_DOUBTFUL 0.34
+/* Fractions of the spread of the points: two markers across an opening are at least this far apart,
+ * in the take and on the face, and at most this far in the take. Cosine from which on they lie the
+ * other way round. This many pairs are a lid or lip. */
+#define APART    0.06
+#define ACROSS   0.3
+#define REVERSED (-0.6)
+enum { LID_PAIRS = 2 };
 /* Neighbors with which a marker is compared. */
 enum { NEIGHBORS = 6 };
 
@@ -176,6 +183,44 @@ static void find_disorder(const comparison *c, sn_map_doubts *d) {
             sn_map_doubt(d, c->marker[i],
                          "has neighbors that are arranged differently in the take");
     }
+}
+
+/* Two markers near each other that lie the other way round on the face. Where the markers of a lid
+ * are exchanged with those of the other one, each has neighbors that are off in the same way, and
+ * only these pairs tell. Each marker is in one pair at most, with the nearest one; a refusal needs
+ * several. c->weights: scratch. */
+static sinew_status find_reversed(const comparison *c, bool refuse, char *const *names,
+                                  sn_map_doubts *d, sinew_error *error) {
+    int pairs = 0, first[2] = {0, 0};
+    for (int i = 0; i < c->count; i++) c->weights[i] = 0;
+    for (int i = 0; i < c->count; i++) {
+        double least = ACROSS * c->size;
+        int partner = -1;
+        for (int j = 0; j < c->count; j++) {
+            sn_vec3 a =
+                sn_scale(c->fit.scale, sn_mat3_apply(c->fit.rotation,
+                                                     sn_sub(sn_at(c->from, j), sn_at(c->from, i))));
+            sn_vec3 b = sn_sub(sn_at(c->to, j), sn_at(c->to, i));
+            double apart = sn_length(a), there = sn_length(b);
+            if (j == i || apart < APART * c->size || there < APART * c->size) continue;
+            if (apart < least && sn_dot(a, b) < REVERSED * apart * there)
+                least = apart, partner = j;
+        }
+        if (partner < 0 || c->weights[i] > 0 || c->weights[partner] > 0) continue;
+        c->weights[i] = c->weights[partner] = 1;
+        if (pairs++ == 0) first[0] = i, first[1] = partner;
+        sn_map_doubt(d, c->marker[i], "lies on the other side of '%s' than in the take",
+                     names[c->marker[partner]]);
+        sn_map_doubt(d, c->marker[partner], "lies on the other side of '%s' than in the take",
+                     names[c->marker[i]]);
+    }
+    if (refuse && pairs >= LID_PAIRS)
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "the map does not fit the take: %d pairs of neighbors lie the other way "
+                       "round on the face, such as '%s' and '%s'; are upper and lower lids or lips "
+                       "exchanged?",
+                       pairs, names[c->marker[first[0]]], names[c->marker[first[1]]]);
+    return SINEW_OK;
 }
 
 static void find_close(const comparison *c, char *const *names, sn_map_doubts *d) {
@@ -333,6 +378,7 @@ static sinew_status judge(const sn_map_facts *facts, comparison *c, char *const 
     }
     if (anatomy) find_asymmetry(anatomy, c, d);
     find_disorder(c, d);
+    SN_TRY(find_reversed(c, facts->given, names, d, error));
     find_close(c, names, d);
     const char *name, *reason = first_doubt(c, names, d, &name);
     if (c->count >= 6 && d->doubtful > MOST_DOUBTFUL * c->count)

@@ -166,6 +166,17 @@ static void expect_turns_refused(trial *t) {
     }
 }
 
+/* The upper lid of an eye with the lower one, wherever the eye is open. Markers of the layout. */
+static void expect_lids_refused(trial *t) {
+    static const int lids[][2] = {{37, 41}, {38, 40}, {43, 47}, {44, 46}};
+    for (int eyes = 1; eyes < 4; eyes++) {
+        heal(t);
+        for (int k = 0; k < 4; k++)
+            if (eyes >> (k / 2) & 1) swap(t, lids[k][0], lids[k][1]);
+        if (!refused(t)) fail_msg("%s on %s: lids exchanged, %d", t->from->name, t->to->name, eyes);
+    }
+}
+
 static void spoil(trial *t, double apart, int most_doubts) {
     uint64_t seed = 7;
     heal(t);
@@ -208,6 +219,20 @@ static void spoilt_maps_of_other_faces_are_recognized(void **state) {
         }
 }
 
+static void exchanged_lids_are_recognized(void **state) {
+    heads *h = *state;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            if (!h->all[i].rig || !h->all[j].rig) continue;
+            sinew_markers *take = layout_take(&h->all[i], "p", 0, NULL);
+            trial t = begin(&h->all[i], &h->all[j], take, h->all[j].points);
+            expect_lids_refused(&t);
+            sn_map_doubts_free(&t.doubts);
+            end(&t);
+            sinew_markers_destroy(take);
+        }
+}
+
 static void spoilt_maps_of_named_markers_are_recognized(void **state) {
     heads *h = *state;
     sinew_error error;
@@ -227,6 +252,7 @@ int test_wrong_maps(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spoilt_maps_of_the_same_face_are_recognized),
         cmocka_unit_test(spoilt_maps_of_other_faces_are_recognized),
+        cmocka_unit_test(exchanged_lids_are_recognized),
         cmocka_unit_test(spoilt_maps_of_named_markers_are_recognized),
     };
     return cmocka_run_group_tests_name("wrong maps", tests, make_heads, drop_heads);
