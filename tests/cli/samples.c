@@ -43,6 +43,26 @@ static void poses_are_the_targets_as_meshes(void **state) {
         "        assert faces(f'{name}/poses/{pose}.obj') == faces(f'{name}/neutral.obj')\n");
 }
 
+/* How far each target moves its vertices, as the poses show it. */
+static void info_says_how_far_targets_move(void **state) {
+    (void)state;
+    fresh_folder();
+    run_script(
+        READERS
+        "import re\n"
+        "run('sample', 'arm', '--vertices', '1000')\n"
+        "rest = vertices('arm/neutral.obj')\n"
+        "said = run('info', 'arm').stdout\n"
+        "names = [s['name'] for s in json.load(open('arm/rig.json'))['sliders']]\n"
+        "for name in names:\n"
+        "    pose = vertices(f'arm/poses/{name}.obj')\n"
+        "    count, most = re.search(rf'^ +{name} +moves (\\d+) vert\\w+ by up to (\\S+)', said,\n"
+        "                            re.M).groups()\n"
+        "    moved = [math.dist(p, q) for p, q in zip(rest, pose)]\n"
+        "    assert math.isclose(float(most), max(moved), rel_tol=1e-3), (name, most)\n"
+        "    assert sum(d > 1e-6 for d in moved) <= int(count) <= len(rest), (name, count)\n");
+}
+
 static void the_readme_counts_what_the_folder_holds(void **state) {
     (void)state;
     fresh_folder();
@@ -102,6 +122,7 @@ static void noise_and_gaps_are_as_large_as_asked(void **state) {
 int test_samples(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(poses_are_the_targets_as_meshes),
+        cmocka_unit_test(info_says_how_far_targets_move),
         cmocka_unit_test(the_readme_counts_what_the_folder_holds),
         cmocka_unit_test(noise_and_gaps_are_as_large_as_asked),
     };
