@@ -26,6 +26,7 @@
 #include "rig/rotation_store.h"
 #include "rig/rotation_structure.h"
 #include "rig/rotation_trial.h"
+#include "rig/stretched_pairs.h"
 
 /* Elements that one thread blends at a time. */
 enum { BLOCK = 2048 };
@@ -502,11 +503,15 @@ static sinew_status create_joined(const sinew_rig *rig, const sinew_rotation_opt
                                   const sinew_monitor *monitor, sinew_rotation **rotation,
                                   sinew_error *error) {
     sn_seams *seams = NULL;
+    sinew_rig *paired = NULL;
     sinew_rotation_options own = *options;
-    if (!options->published) SN_TRY(sn_seams_create_rig(rig, &seams, error));
+    sinew_status status = SINEW_OK;
+    if (!options->published) status = sn_stretched_pairs_add(rig, &paired, error);
+    if (paired) rig = paired;
+    if (status == SINEW_OK && !options->published) status = sn_seams_create_rig(rig, &seams, error);
     if (seams) rig = &seams->rig;
     int *hold = sn_memdup(options->hold, (size_t)options->hold_count, sizeof *hold);
-    sinew_status status = hold ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && !hold) status = sn_no_memory(error);
     for (int k = 0; hold && k < options->hold_count; k++) hold[k] = sn_seams_root(seams, hold[k]);
     own.hold = hold;
     const sinew_mesh *mesh = rig->neutral;
@@ -516,9 +521,9 @@ static sinew_status create_joined(const sinew_rig *rig, const sinew_rotation_opt
                                              monitor, rotation, error);
     sn_free(hold);
     if (status == SINEW_OK)
-        (*rotation)->seams = seams;
+        (*rotation)->seams = seams, (*rotation)->own = paired;
     else
-        sn_seams_destroy(seams);
+        sn_seams_destroy(seams), sinew_rig_destroy(paired);
     return status;
 }
 
@@ -562,6 +567,7 @@ void sinew_rotation_destroy(sinew_rotation *rotation) {
     sn_free(rotation->held_total);
     sn_free(rotation->loose_vertices);
     sn_seams_destroy(rotation->seams);
+    sinew_rig_destroy(rotation->own);
     sn_free(rotation);
 }
 

@@ -29,6 +29,7 @@ struct sinew_rotation {
     bool published;  /* no links, no rotation of the whole, no unwrapping */
     int vertex_count;
     double *rest;
+    sinew_rig *own;  /* with stretched pairs (rig/stretched_pairs.h), or NULL: none are needed */
     sn_seams *seams; /* NULL: no vertices coincide in all poses */
 
     int target_count;

@@ -12,6 +12,7 @@
 #include "base/threads.h"
 #include "mesh/rotation_links.h"
 #include "rig/activations.h"
+#include "rig/stretched_pairs.h"
 #include "spring/interior.h"
 #include "spring/network_store.h"
 
@@ -389,7 +390,9 @@ sinew_status sinew_spring_create(const sinew_rig *rig, const sinew_spring_option
     sn_call_begin(&call, monitor);
     sinew_status status = check_options(rig, &spring->options, error);
     if (status == SINEW_OK) status = check_rig(rig, error);
-    if (status == SINEW_OK) status = sn_seams_create_rig(rig, &spring->seams, error);
+    if (status == SINEW_OK) status = sn_stretched_pairs_add(rig, &spring->own, error);
+    if (spring->own) spring->rig = spring->own;
+    if (status == SINEW_OK) status = sn_seams_create_rig(spring->rig, &spring->seams, error);
     if (spring->seams) spring->rig = &spring->seams->rig;
     if (status == SINEW_OK) {
         spring->pin_count = spring->options.pin_count;
@@ -429,6 +432,7 @@ void sinew_spring_destroy(sinew_spring *spring) {
     sn_free(spring->anchor.rotation), sn_free(spring->anchor.shift);
     sn_free(spring->anchor.ties);
     sn_seams_destroy(spring->seams);
+    sinew_rig_destroy(spring->own);
     sn_free(spring);
 }
 

@@ -35,7 +35,8 @@ typedef struct sn_anchor {
 } sn_anchor;
 
 struct sinew_spring {
-    const sinew_rig *rig; /* the caller's, or that of `seams` */
+    const sinew_rig *rig; /* the caller's, or `own`, or that of `seams` */
+    sinew_rig *own;       /* with stretched pairs (rig/stretched_pairs.h), or NULL */
     sn_seams *seams;      /* NULL: no vertices coincide in all poses */
     sinew_spring_options options;
     sinew_spring_info info;
