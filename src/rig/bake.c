@@ -42,7 +42,7 @@ static void release(sn_baker *b) {
     for (int k = 0; b->contact && k < b->sample_count; k++) sn_free(b->contact[k]);
     sn_free(b->contact);
     for (int i = 0; i < b->site_count; i++) sn_bake_site_free(&b->sites[i]);
-    sn_free(b->known), sn_free(b->meetings), sn_free(b->sites);
+    sn_free(b->known), sn_free(b->rest_known), sn_free(b->meetings), sn_free(b->sites);
     sinew_linear_destroy(b->linear);
 }
 
@@ -175,6 +175,15 @@ static sinew_status add_polynomial(builder *w, int shape) {
                                     count, w->vertices, w->deltas, b->error);
 }
 
+/* The largest value of a hinge over the samples. */
+static double highest(const sn_baker *b, const sn_bake_function *f) {
+    double most = 0;
+    for (int k = 0; k < b->sample_count; k++)
+        most = fmax(most, sn_bake_hinge(b, f->slopes,
+                                        b->weights + (size_t)k * (size_t)b->rig->slider_count));
+    return most;
+}
+
 /* Named after the two sliders that count most. */
 static sinew_status add_hinge(builder *w, const sn_bake_function *f, int shape) {
     sn_baker *b = w->b;
@@ -193,7 +202,10 @@ static sinew_status add_hinge(builder *w, const sn_bake_function *f, int shape) 
     for (int i = 0; i < 2; i++) named.power[i] = named.slider[i] >= 0;
     name_after(w, "contact", &named);
     take_shape(w, shape);
+    double least = w->least; /* of a vertex where the hinge rises most */
+    w->least /= fmax(highest(b, f), 1);
     int count = gather(w);
+    w->least = least;
     return sinew_rig_add_hinge(w->rig, w->name, driver_count, w->drivers, driver_count, w->terms,
                                count, w->vertices, w->deltas, b->error);
 }

@@ -11,14 +11,15 @@
  *
  *   r_k = sum_i (a_i u_i + b_i u_i^2 + c_i u_i^3) + sum_ij d_ij u_i u_j + h phi_k
  *
- * The samples lose phi h. A model that can be asked without contact tells c_k, what contact adds to
- * a sample, itself: then h = sum_k phi_k c_k / sum_k phi_k^2, and only these samples gain c_k and
- * lose phi_k h; the others are without contact. After the fit, what it leaves of the samples with
- * contact, l_k, gives the shape
+ * The samples lose phi h. After the fit, what it leaves of the samples with contact, l_k, gives the
+ * shape
  *
  *   h = sum_k phi_k l_k / sum_k phi_k^2
  *
  * and, in turn with it, the slopes of phi that fit the samples best.
+ *
+ * A model that can be asked without contact is asked so for all samples, and what contact adds to
+ * some of them is known. Hinges and shapes are then those of bake_gap.c, and nothing is taken out.
  *
  * Least squares miss one sample by as much as they overdo another, and where they miss, surfaces
  * cross. Each shape therefore grows until none of its samples crosses, except for those in which
@@ -32,12 +33,14 @@
 #include "base/status.h"
 #include "rig/baker.h"
 
-enum { POWERS = 3, ROUNDS = 3 };
+enum { POWERS = 3, ROUNDS = 3, MOST_CROSSING = 160 /* samples that show how large a shape is */ };
 #define SLOPE_RANGE 0.5  /* of a slope that samples may change */
 #define RIDGE       1e-6 /* of the mean squared value of the functions */
 #define STEP        0.1  /* by which a shape grows */
-#define MOST_STEPS  6
+#define BARELY      0.02 /* by which all grow: surfaces that touch are then apart */
+#define MOST_STEPS  10
 #define JUST_BEGUN  0.15 /* of the deepest contact */
+#define MOVED       0.1  /* of the largest displacement of a shape: where crossings are its own */
 
 static double unit_of(const sn_baker *b, int sample, int slider) {
     double weight = b->weights[(size_t)sample * (size_t)b->rig->slider_count + (size_t)slider];
@@ -54,19 +57,10 @@ static double fitted_hinge(const sn_baker *b, const sn_bake_site *site, int samp
                          b->weights + (size_t)sample * (size_t)b->rig->slider_count);
 }
 
-/* Whether a slider makes the surfaces of a site intersect alone in a sample, as mouthClose does
- * with the lips. That is the artist's shape; contact there is another, and may push the whole head.
- */
-static bool crosses_alone(const sn_baker *b, const sn_bake_site *site, int sample) {
-    for (int s = 0; s < b->rig->slider_count; s++)
-        if (site->crossed[s] && unit_of(b, sample, s) > b->alone_onset[s]) return true;
-    return false;
-}
-
 /* Whether a sample knows of contact, and moves no slider but those of the site. */
 static bool belongs(const sn_baker *b, const sn_bake_site *site, int sample) {
     bool moved = false;
-    if (b->options->without_contact && !b->contact[sample]) return false;
+    if (b->options->without_contact) return b->contact[sample] && hinge_of(b, site, sample) > 0;
     for (int s = 0; s < b->rig->slider_count; s++) {
         if (unit_of(b, sample, s) == 0) continue;
         if (site->slopes[s] == 0) return false;
@@ -126,42 +120,6 @@ static double longest(const sn_baker *b, const float *shape) {
     return sqrt(most);
 }
 
-/* Whether a shape tells more about a sample that it was not fitted to than no shape does, over all
- * samples. Without sample k, h is off by as much more as phi_k^2 weighs in S = sum phi^2:
- *
- *   sum |c_k - phi_k h|^2 / (1 - phi_k^2 / S)^2 < sum |c_k|^2 */
-static bool predicts(const sn_baker *b, const sn_bake_site *site, double S) {
-    double with = 0, without = 0;
-    for (int k = 0; k < b->sample_count; k++) {
-        if (!belongs(b, site, k)) continue;
-        double phi = hinge_of(b, site, k), left = 1 - phi * phi / S, sum = 0;
-        for (size_t c = 0; c < b->numbers; c++) {
-            double d = (double)b->contact[k][c], e = d - phi * (double)site->shape[c];
-            without += d * d, sum += e * e;
-        }
-        with += sum / fmax(left * left, 1e-12);
-    }
-    return with < without;
-}
-
-/* h = sum phi c / sum phi^2 from the contact c of the samples. */
-static sinew_status examine_known(sn_baker *b, int index) {
-    sn_bake_site *site = &b->sites[index];
-    double square = 0, deepest = 0;
-    site->shape = SN_NEW0(float, b->numbers);
-    if (!site->shape) return sn_no_memory(b->error);
-    for (int k = 0; k < b->sample_count; k++) {
-        double phi = belongs(b, site, k) ? hinge_of(b, site, k) : 0;
-        for (size_t c = 0; phi > 0 && c < b->numbers; c++)
-            site->shape[c] += (float)phi * b->contact[k][c];
-        square += phi * phi, deepest = fmax(deepest, phi);
-    }
-    for (size_t c = 0; square > 0 && c < b->numbers; c++)
-        site->shape[c] = (float)(site->shape[c] / square);
-    if (square > 0 && predicts(b, site, square)) site->size = deepest * longest(b, site->shape);
-    return SINEW_OK;
-}
-
 /* shape and size of a site. */
 static sinew_status examine(sn_baker *b, int index) {
     sn_bake_site *site = &b->sites[index];
@@ -197,20 +155,9 @@ static int by_size(const void *x, const void *y) {
     return (a->size < b->size) - (a->size > b->size);
 }
 
-/* Forgets the contact of samples in which a slider alone has it. */
-static void drop_alone(sn_baker *b) {
-    for (int k = 0; k < b->sample_count; k++)
-        for (int i = 0; b->contact[k] && i < b->site_count; i++)
-            if (hinge_of(b, &b->sites[i], k) > 0 && crosses_alone(b, &b->sites[i], k)) {
-                sn_free(b->contact[k]);
-                b->contact[k] = NULL;
-            }
-}
-
 sinew_status sn_bake_part_contact(sn_baker *b, int limit) {
-    bool known = b->options->without_contact != NULL;
-    drop_alone(b);
-    for (int i = 0; i < b->site_count; i++) SN_TRY(known ? examine_known(b, i) : examine(b, i));
+    if (b->options->without_contact) return sn_bake_find_gaps(b, limit);
+    for (int i = 0; i < b->site_count; i++) SN_TRY(examine(b, i));
     if (b->site_count > 0) qsort(b->sites, (size_t)b->site_count, sizeof *b->sites, by_size);
     int kept = 0;
     double least = SN_BAKE_INVISIBLE * b->options->tolerance * b->diagonal;
@@ -218,8 +165,6 @@ sinew_status sn_bake_part_contact(sn_baker *b, int limit) {
     for (; b->site_count > kept; b->site_count--) sn_bake_site_free(&b->sites[b->site_count - 1]);
     for (int k = 0; k < b->sample_count; k++) {
         float *r = b->residuals + (size_t)k * b->numbers;
-        if (known && !b->contact[k]) continue;
-        for (size_t c = 0; known && c < b->numbers; c++) r[c] += b->contact[k][c];
         for (int i = 0; i < kept; i++) {
             float phi = (float)hinge_of(b, &b->sites[i], k);
             for (size_t c = 0; phi > 0 && c < b->numbers; c++) r[c] -= phi * b->sites[i].shape[c];
@@ -339,9 +284,14 @@ static sinew_status append(sn_baker *b, double *left, double *sum, double *activ
         b->chosen[b->chosen_count++] = b->function_count;
         SN_TRY(sn_bake_add_function(b, &f));
     }
-    for (int i = 0; i < b->site_count; i++)
-        refine(b, &b->sites[i], left, sum, activation,
-               b->displacements + (size_t)(b->shape_count + i) * b->numbers);
+    for (int i = 0; i < b->site_count; i++) {
+        float *shape = b->displacements + (size_t)(b->shape_count + i) * b->numbers;
+        if (!b->options->without_contact)
+            refine(b, &b->sites[i], left, sum, activation, shape);
+        else
+            for (size_t c = 0; c < b->numbers; c++)
+                shape[c] = (float)((1 + BARELY) * (double)b->sites[i].shape[c]);
+    }
     b->shape_count += b->site_count;
     b->hinge_count = b->site_count;
     return SINEW_OK;
@@ -358,7 +308,9 @@ static sinew_status find_worse(sn_baker *b, int sample, double *pose, bool *wors
     if (!*worse) return SINEW_OK;
     const float *r = b->residuals + (size_t)sample * b->numbers;
     for (size_t c = 0; c < b->numbers; c++) b->positions[c] += (double)r[c] / b->scale[sample];
-    for (int i = 0; i < b->site_count; i++) {
+    for (size_t c = 0; b->contact[sample] && c < b->numbers; c++)
+        b->positions[c] += (double)b->contact[sample][c];
+    for (int i = 0; !b->options->without_contact && i < b->site_count; i++) {
         double phi = hinge_of(b, &b->sites[i], sample);
         for (size_t c = 0; phi > 0 && c < b->numbers; c++)
             b->positions[c] += phi * (double)b->sites[i].shape[c];
@@ -368,27 +320,45 @@ static sinew_status find_worse(sn_baker *b, int sample, double *pose, bool *wors
     return SINEW_OK;
 }
 
+/* The samples in which the hinge of a site has more than begun, at most MOST_CROSSING of them. */
+static int find_pressed(const sn_baker *b, const sn_bake_site *site, int *samples) {
+    double deepest = 0;
+    int count = 0, kept = 0;
+    for (int k = 0; k < b->sample_count; k++)
+        if (belongs(b, site, k)) deepest = fmax(deepest, fitted_hinge(b, site, k));
+    for (int k = 0; k < b->sample_count; k++)
+        if (belongs(b, site, k) && fitted_hinge(b, site, k) > JUST_BEGUN * deepest)
+            samples[count++] = k;
+    int stride = b->options->without_contact ? (count + MOST_CROSSING - 1) / MOST_CROSSING : 1;
+    for (int i = 0; i < count; i += stride) samples[kept++] = samples[i];
+    return kept;
+}
+
+/* The vertices that a shape moves most. */
+static void mark_shape(const sn_baker *b, const float *shape, bool *marks) {
+    double least = MOVED * longest(b, shape);
+    for (size_t v = 0; v < b->numbers / 3; v++) {
+        const float *d = shape + 3 * v;
+        marks[v] = (double)d[0] * d[0] + (double)d[1] * d[1] + (double)d[2] * d[2] > least * least;
+    }
+}
+
 /* Grows the shape of a site in steps as long as a step keeps further samples from crossing. Where
  * contact has just begun, its size matters little and is not worth a gap elsewhere. */
-static sinew_status enlarge(sn_baker *b, int index, int *crossing, double *pose) {
-    const sn_bake_site *site = &b->sites[index];
+static sinew_status enlarge(sn_baker *b, int index, int *crossing, bool *marks, double *pose) {
     float *shape = b->displacements + (size_t)(b->shape_count - b->site_count + index) * b->numbers;
-    double deepest = 0, size = 1, best = 1;
-    int count = 0;
-    for (int k = 0; k < b->sample_count; k++) {
-        if (!belongs(b, site, k)) continue;
-        crossing[count++] = k;
-        deepest = fmax(deepest, fitted_hinge(b, site, k));
-    }
+    double size = 1, best = 1;
+    int count = find_pressed(b, &b->sites[index], crossing);
+    mark_shape(b, shape, marks);
+    b->watched = b->options->without_contact ? marks : NULL;
     for (int step = 0; step <= MOST_STEPS && count > 0; step++) {
         double next = 1 + STEP * step;
         int left = 0;
         for (size_t c = 0; c < b->numbers; c++) shape[c] = (float)(next / size * (double)shape[c]);
         size = next;
         for (int i = 0; i < count; i++) {
-            bool worse = false;
-            if (fitted_hinge(b, site, crossing[i]) > JUST_BEGUN * deepest)
-                SN_TRY(find_worse(b, crossing[i], pose, &worse));
+            bool worse;
+            SN_TRY(find_worse(b, crossing[i], pose, &worse));
             if (worse) crossing[left++] = crossing[i];
         }
         if (left < count) best = size;
@@ -403,10 +373,13 @@ sinew_status sn_bake_add_contact(sn_baker *b) {
     double *left = SN_NEW(double, b->numbers), *sum = SN_NEW(double, b->numbers);
     double *activation = SN_NEW(double, b->sample_count);
     int *crossing = SN_NEW(int, b->sample_count);
-    sinew_status status = left && sum && activation && crossing ? SINEW_OK : sn_no_memory(b->error);
+    bool *marks = SN_NEW(bool, b->numbers / 3);
+    bool room = left && sum && activation && crossing && marks;
+    sinew_status status = room ? SINEW_OK : sn_no_memory(b->error);
     if (status == SINEW_OK) status = append(b, left, sum, activation);
     for (int i = 0; status == SINEW_OK && i < b->site_count; i++)
-        status = enlarge(b, i, crossing, left);
-    sn_free(left), sn_free(sum), sn_free(activation), sn_free(crossing);
+        status = enlarge(b, i, crossing, marks, left);
+    b->watched = NULL;
+    sn_free(left), sn_free(sum), sn_free(activation), sn_free(crossing), sn_free(marks);
     return status;
 }

@@ -136,6 +136,9 @@ static sinew_status find_known(sn_baker *b, double *row) {
     b->alone_onset = SN_NEW(double, b->rig->slider_count);
     if (!b->alone || !b->alone_onset) return sn_no_memory(b->error);
     SN_TRY(add_known(b, row, &capacity, NULL));
+    b->rest_known_count = b->known_count;
+    b->rest_known = sn_memdup(b->known, b->known_count, sizeof *b->known);
+    if (b->known_count > 0 && !b->rest_known) return sn_no_memory(b->error);
     for (int s = 0; s < b->rig->slider_count; s++) {
         row[s] = sn_bake_weight(&b->rig->sliders[s], 1);
         sinew_status status = add_known(b, row, &capacity, b->alone + (size_t)s * n);
@@ -189,6 +192,47 @@ sinew_status sn_bake_crosses(sn_baker *b, const double *positions, bool *crosses
 sinew_status sn_bake_meets(sn_baker *b, const double *weights, bool *meets) {
     sinew_linear_evaluate(b->linear, weights, b->blend);
     return sn_bake_crosses(b, b->blend, meets);
+}
+
+/* Whether the slider moves what crosses by more than rounding, or than the traces that a capture
+ * leaves all over a face. */
+static bool takes_part(const sn_baker *b, const bool *crossed, int slider) {
+    double least = NOTICEABLE * b->diagonal;
+    for (int t = 0; t < b->rig->target_count; t++) {
+        const sinew_target *target = &b->rig->targets[t];
+        if (target->kind != SINEW_TARGET_KIND_PLAIN || target->slider != slider) continue;
+        for (int i = 0; i < target->count; i++) {
+            const double *d = target->deltas + 3 * (size_t)i;
+            if (crossed[target->vertices[i]] &&
+                d[0] * d[0] + d[1] * d[1] + d[2] * d[2] > least * least)
+                return true;
+        }
+    }
+    return false;
+}
+
+sinew_status sn_bake_touches(sn_baker *b, const double *weights, bool *touches) {
+    int64_t *known = b->known;
+    size_t count = b->known_count;
+    b->known = b->rest_known, b->known_count = b->rest_known_count;
+    sinew_status status = sn_bake_meets(b, weights, touches);
+    b->known = known, b->known_count = count;
+    return status;
+}
+
+sinew_status sn_bake_find_touching(sn_baker *b, double *row, bool *touching) {
+    size_t n = (size_t)b->rig->neutral->vertex_count;
+    bool *marks = SN_NEW0(bool, n + 1);
+    sinew_status status = marks ? SINEW_OK : sn_no_memory(b->error);
+    for (int i = 0; status == SINEW_OK && i < b->meeting_count; i++)
+        status = sn_bake_mark(b, &b->meetings[i], row, marks);
+    for (int s = 0; status == SINEW_OK && s < b->rig->slider_count; s++)
+        for (size_t v = 0; b->alone_onset[s] <= 1 && v < n; v++)
+            marks[v] |= b->alone[(size_t)s * n + v];
+    for (int s = 0; status == SINEW_OK && s < b->rig->slider_count; s++)
+        touching[s] = takes_part(b, marks, s);
+    sn_free(marks);
+    return status;
 }
 
 sinew_status sn_bake_onset(sn_baker *b, double *row, int slider, double low, double high,
@@ -266,30 +310,12 @@ static void join_sites(sn_baker *b, int from, int to) {
         if (b->meetings[i].site == from) b->meetings[i].site = to;
 }
 
-/* Whether the slider moves what crosses by more than rounding, or than the traces that a capture
- * leaves all over a face. */
-static bool takes_part(const search *s, int slider) {
-    const sn_baker *b = s->b;
-    double least = NOTICEABLE * b->diagonal;
-    for (int t = 0; t < b->rig->target_count; t++) {
-        const sinew_target *target = &b->rig->targets[t];
-        if (target->kind != SINEW_TARGET_KIND_PLAIN || target->slider != slider) continue;
-        for (int i = 0; i < target->count; i++) {
-            const double *d = target->deltas + 3 * (size_t)i;
-            if (s->crossed[target->vertices[i]] &&
-                d[0] * d[0] + d[1] * d[1] + d[2] * d[2] > least * least)
-                return true;
-        }
-    }
-    return false;
-}
-
 static bool both_take_part(search *s, int x, int y, const int *pairs, int count) {
     const sinew_mesh *mesh = s->b->rig->neutral;
     memset(s->crossed, 0, (size_t)mesh->vertex_count * sizeof *s->crossed);
     for (size_t i = 0; i < 2 * (size_t)count; i++)
         for (size_t k = 0; k < 3; k++) s->crossed[s->b->triangles[3 * (size_t)pairs[i] + k]] = true;
-    return count > 0 && takes_part(s, x) && takes_part(s, y);
+    return count > 0 && takes_part(s->b, s->crossed, x) && takes_part(s->b, s->crossed, y);
 }
 
 static sinew_status add_meeting(search *s, int x, int y, const int *pairs, int count) {

@@ -28,6 +28,8 @@ enum {
     SITES_PER_SHAPE = 2, /* some turn out to move nothing */
     SITE_SAMPLES = 8,    /* of a site, and two for each of its sliders */
     SITE_TRIES = 2000,
+    EXPRESSIONS = 4, /* draws for each that may be asked for with contact */
+    EXPRESSION_SEED = 7,
     MOST_DRAWS = 4 /* of poses of many sliders, of which those that meet are left out */
 };
 #define SITE_DEPTH 0.6  /* most that the hinge of a site rises to in its samples */
@@ -325,6 +327,55 @@ static sinew_status sample_sites(sn_baker *b, sn_slider_pair *pairs, double *row
     return SINEW_OK;
 }
 
+/* Each slider that makes surfaces intersect alone, at full. */
+static sinew_status sample_alone(sn_baker *b, double *row) {
+    for (int s = 0; s < b->rig->slider_count && room_for_contact(b) > 0; s++) {
+        if (b->alone_onset[s] > 1) continue;
+        row[s] = sn_bake_weight(&b->rig->sliders[s], 1);
+        sinew_status status = add_meeting_sample(b, row);
+        row[s] = b->rig->sliders[s].rest;
+        if (status != SINEW_OK) return status;
+    }
+    return SINEW_OK;
+}
+
+/* Expressions of the sliders that bring surfaces together. Where they do not meet there is no
+ * contact, which need not be asked for and keeps a hinge from acting there. */
+static sinew_status sample_expressions(sn_baker *b, double *row) {
+    int n = b->rig->slider_count, most = EXPRESSIONS * b->options->max_contact_samples, apart = 0;
+    bool *touching = SN_NEW0(bool, n);
+    double *rows = SN_NEW(double, (size_t)most *(size_t)n + 1), size;
+    sinew_status status = touching && rows ? SINEW_OK : sn_no_memory(b->error);
+    if (status == SINEW_OK) status = sn_bake_find_touching(b, row, touching);
+    if (status == SINEW_OK)
+        status = sn_bake_crowded_poses(b->rig, EXPRESSION_SEED, touching, most, rows, b->error);
+    for (int k = 0; status == SINEW_OK && k < most && room_for_contact(b) > 0; k++) {
+        const double *pose = rows + (size_t)k * (size_t)n;
+        bool touches = false;
+        int index = b->sample_count;
+        status = sn_bake_touches(b, pose, &touches);
+        if (status == SINEW_OK && touches) status = add_meeting_sample(b, pose);
+        if (status != SINEW_OK || touches || apart++ >= most / EXPRESSIONS / 2) continue;
+        status = add_sample(b, pose, &size);
+        b->contact[index] = SN_NEW0(float, b->numbers);
+        if (status == SINEW_OK && !b->contact[index]) status = sn_no_memory(b->error);
+    }
+    sn_free(touching), sn_free(rows);
+    return status;
+}
+
+/* A face moves many sliders at once; on it, half of the samples are expressions. */
+static sinew_status sample_contact(sn_baker *b, sn_slider_pair *pairs, double *row) {
+    bool face = b->options->without_contact && b->rig->slider_count > SN_BAKE_MANY_SLIDERS;
+    int left = b->contact_left / 2;
+    if (face) b->contact_left -= left;
+    if (b->options->without_contact && b->alone_onset) SN_TRY(sample_alone(b, row));
+    SN_TRY(sample_sites(b, pairs, row));
+    if (!face || !b->alone_onset) return SINEW_OK;
+    b->contact_left += left;
+    return sample_expressions(b, row);
+}
+
 /* Samples the pairs and sorts them by interaction; *count falls to those that matter. */
 static sinew_status sample_pairs(sn_baker *b, const int *half, sn_slider_pair *pairs, int *count,
                                  double *row) {
@@ -343,7 +394,7 @@ static sinew_status sample_pairs(sn_baker *b, const int *half, sn_slider_pair *p
         if (sampled) measured += pairs[i].interaction, overlap += pairs[i].overlap;
     }
     b->sample_limit = all * PLANNED_SHARE / 100;
-    SN_TRY(sample_sites(b, pairs, row));
+    SN_TRY(sample_contact(b, pairs, row));
     for (int i = 0; i < *count; i++) /* of those without a sample, by how much the two meet */
         if (pairs[i].interaction < 0)
             pairs[i].interaction = overlap > 0 ? measured * pairs[i].overlap / overlap : 0;
@@ -509,7 +560,7 @@ static sinew_status add_pairs(sn_baker *b, const int *half, const double *expect
 static sinew_status sample_crowded(sn_baker *b, uint64_t seed, int count, double *rows) {
     double size;
     if (b->sample_count == b->sample_limit) return SINEW_OK;
-    SN_TRY(sn_bake_crowded_poses(b->rig, seed, count, rows, b->error));
+    SN_TRY(sn_bake_crowded_poses(b->rig, seed, NULL, count, rows, b->error));
     for (int k = 0; k < count && b->sample_count < b->sample_limit; k++) {
         const double *row = rows + (size_t)k * (size_t)b->rig->slider_count;
         bool meets = false;

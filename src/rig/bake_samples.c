@@ -12,6 +12,7 @@
 #define ALIKE_FACE 0.7
 #define TIED       0.85 /* how often a left and a right slider move together */
 #define AGAINST    0.5  /* cosine between a slider and the motion that it would undo */
+enum { MOST_GESTURES = 6 };
 
 /* Largest motion of each vertex by any plain target or in-between of a slider, as a sparse list. */
 typedef struct reach {
@@ -164,6 +165,7 @@ typedef struct crowd {
     double *u, *sum; /* per slider: its part from rest to full, and what its alternatives have */
     double *moved;   /* 3 per vertex: where the sliders so far take it */
     int *order;
+    const bool *from; /* per slider: it may take part; NULL: all may, and most of them do */
 } crowd;
 
 /* Whether the slider would undo what the others do to its vertices. */
@@ -197,9 +199,12 @@ static void express(crowd *c) {
         c->order[s] = c->order[other], c->order[other] = swap;
     }
     double strength = 0.25 + 0.75 * sn_bake_random(&c->state);
-    int tried = (int)(2 + (0.7 * n - 2) * sn_bake_random(&c->state));
-    for (int k = 0; k < tried && k < n; k++) {
+    double most = c->from ? MOST_GESTURES + 1 : 0.7 * n;
+    int tried = (int)(2 + (most - 2) * sn_bake_random(&c->state));
+    for (int k = 0; k < n && tried > 0; k++) {
         int s = c->order[k], other = c->mirrored->sliders[s].mirror;
+        if (c->from && !c->from[s]) continue;
+        tried--;
         if (c->u[s] > 0 || goes_against(c, s)) continue;
         double u = fmin(1, strength * (0.6 + 0.8 * sn_bake_random(&c->state)));
         if (sn_bake_random(&c->state) < 0.3) u *= sn_bake_random(&c->state);
@@ -235,11 +240,11 @@ static void make_pose(crowd *c, double *row) {
         row[s] = sn_bake_weight(&c->rig->sliders[s], c->sum[s] > 1 ? c->u[s] / c->sum[s] : c->u[s]);
 }
 
-sinew_status sn_bake_crowded_poses(const sinew_rig *rig, uint64_t seed, int count, double *rows,
-                                   sinew_error *error) {
+sinew_status sn_bake_crowded_poses(const sinew_rig *rig, uint64_t seed, const bool *from, int count,
+                                   double *rows, sinew_error *error) {
     int n = rig->slider_count;
     sn_slider_pair *pairs;
-    crowd c = {.rig = rig, .state = seed * UINT64_C(0xd1342543de82ef95) + 1};
+    crowd c = {.rig = rig, .from = from, .state = seed * UINT64_C(0xd1342543de82ef95) + 1};
     SN_TRY(sn_bake_pairs(rig, &pairs, &c.pair_count, error));
     c.pairs = pairs;
     c.reaches = find_reaches(rig);

@@ -26,9 +26,10 @@ sinew_status sn_bake_pairs(const sinew_rig *rig, sn_slider_pair **pairs, int *co
  * some of them to full weight. Limbs have fewer, of which few act at a time. */
 enum { SN_BAKE_MANY_SLIDERS = 24 };
 
-/* Rows of many sliders at once. */
-sinew_status sn_bake_crowded_poses(const sinew_rig *rig, uint64_t seed, int count, double *rows,
-                                   sinew_error *error);
+/* Rows of many sliders at once; `from` (per slider, or NULL): expressions of two to six of these.
+ */
+sinew_status sn_bake_crowded_poses(const sinew_rig *rig, uint64_t seed, const bool *from, int count,
+                                   double *rows, sinew_error *error);
 
 /* The weight of a slider at u, 0 at rest and 1 at its full shape. */
 static inline double sn_bake_weight(const sinew_slider *slider, double u) {

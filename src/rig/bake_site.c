@@ -21,16 +21,14 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "base/vec3.h"
 #include "rig/baker.h"
 
 enum { SWEEPS = 200, MOST_MEETINGS = 16 /* of a site; its other sliders are found later */ };
 #define MISFIT 0.1    /* of an equation c.u = 1 */
 #define SHIFT  0.0625 /* of an onset that counts */
-#define NEARBY 0.01   /* of the diagonal: crossings of one slider that disturb a site */
 
 void sn_bake_site_free(sn_bake_site *site) {
-    sn_free(site->slopes), sn_free(site->fitted), sn_free(site->shape), sn_free(site->crossed);
+    sn_free(site->slopes), sn_free(site->fitted), sn_free(site->shape);
 }
 
 static int by_crossed(const void *x, const void *y) {
@@ -221,26 +219,6 @@ static sinew_status list_sites(sn_baker *b, int next) {
     return SINEW_OK;
 }
 
-static bool is_near(const sn_baker *b, const bool *own, const bool *site) {
-    const sinew_mesh *mesh = b->rig->neutral;
-    double most = NEARBY * b->diagonal;
-    for (int v = 0; v < mesh->vertex_count; v++)
-        for (int w = 0; own[v] && w < mesh->vertex_count; w++)
-            if (site[w] && sn_distance(sn_at(mesh->positions, v), sn_at(mesh->positions, w)) < most)
-                return true;
-    return false;
-}
-
-/* marks: the vertices of the site. A nostril that jawLeft folds does not matter to the lips. */
-static sinew_status find_crossed(const sn_baker *b, const bool *marks, sn_bake_site *site) {
-    size_t n = (size_t)b->rig->neutral->vertex_count;
-    site->crossed = SN_NEW0(bool, b->rig->slider_count);
-    if (!site->crossed) return sn_no_memory(b->error);
-    for (int s = 0; s < b->rig->slider_count; s++)
-        site->crossed[s] = b->alone_onset[s] <= 1 && is_near(b, b->alone + (size_t)s * n, marks);
-    return SINEW_OK;
-}
-
 sinew_status sn_bake_find_sites(sn_baker *b, int limit) {
     double *row = SN_NEW(double, b->rig->slider_count);
     bool *marks = SN_NEW(bool, b->rig->neutral->vertex_count);
@@ -256,7 +234,6 @@ sinew_status sn_bake_find_sites(sn_baker *b, int limit) {
     for (int i = 0; status == SINEW_OK && i < b->site_count; i++) {
         sinew_rig_rest_weights(b->rig, row);
         status = watch(b, i, -1, row, marks);
-        if (status == SINEW_OK) status = find_crossed(b, marks, &b->sites[i]);
         if (status == SINEW_OK) status = add_others(b, i, b->sites[i].slopes, row);
         b->sites[i].fitted =
             sn_memdup(b->sites[i].slopes, (size_t)b->rig->slider_count, sizeof *b->sites[i].slopes);

@@ -3,6 +3,7 @@
  *   bake_plan.c     asks the model for samples and lists the functions that may explain them
  *   bake_meet.c     finds the pairs of sliders that meet, for models with self-contact
  *   bake_site.c     joins them to sites, each with a hinge function that is zero without contact
+ *   bake_gap.c      finds better hinges where contact is known
  *   bake_choose.c   picks the functions that remove most of the error
  *   bake_fit.c      finds the displacements, for polynomials also the few shapes that span them
  *   bake_contact.c  takes contact out of the samples, and adds a shape per site
@@ -51,7 +52,6 @@ typedef struct sn_bake_site {
     double *fitted; /* the same, from the samples */
     float *shape;   /* 3 V: what contact adds where the hinge is 1, taken out of the samples */
     double size;    /* largest displacement of a sample */
-    bool *crossed;  /* per slider: it makes the surfaces of the site intersect alone */
 } sn_bake_site;
 
 typedef struct sn_baker {
@@ -82,6 +82,8 @@ typedef struct sn_baker {
     double *alone_onset; /* per slider: the part of its way from where it does so; 2: it does not */
     int64_t *known;      /* pairs of triangles that intersect in the neutral or in a pose, sorted */
     size_t known_count;
+    int64_t *rest_known; /* of them, those of the neutral */
+    size_t rest_known_count;
     sn_bake_meeting *meetings;
     int meeting_count;
     size_t meeting_capacity;
@@ -114,6 +116,10 @@ double sn_bake_evaluate(const sn_baker *b, const sn_bake_function *f, const doub
 sinew_status sn_bake_find_meeting(sn_baker *b, sn_slider_pair **pairs, int *count);
 sinew_status sn_bake_crosses(sn_baker *b, const double *positions, bool *crosses);
 sinew_status sn_bake_meets(sn_baker *b, const double *weights, bool *meets);
+/* Whether the blend of a pose intersects where the neutral does not. */
+sinew_status sn_bake_touches(sn_baker *b, const double *weights, bool *touches);
+/* Per slider: whether it moves what intersects in a slider or a meeting. row: rest weights. */
+sinew_status sn_bake_find_touching(sn_baker *b, double *row, bool *touching);
 /* marks: adds the vertices of the triangles that intersect in a meeting, but in neither of its
  * sliders alone. row: rest weights. */
 sinew_status sn_bake_mark(sn_baker *b, const sn_bake_meeting *meeting, double *row, bool *marks);
@@ -136,6 +142,10 @@ sinew_status sn_bake_choose_all(sn_baker *b);
 /* bake_ridge.c: b->coefficients, the polynomials of the `count` activations that explain most,
  * largest first. X: values of the chosen functions, sample_count x chosen_count. */
 sinew_status sn_bake_reduce(sn_baker *b, const double *X, int count);
+
+/* bake_gap.c: replaces the sites by at most `limit` hinges that explain the contact of the samples
+ * that are known with and without it. */
+sinew_status sn_bake_find_gaps(sn_baker *b, int limit);
 
 /* bake_contact.c: takes contact at the `limit` sites where it moves most out of the samples, before
  * they are weighed, and drops the others; adds a shape for each site to the fit of the rest. */

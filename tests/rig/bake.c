@@ -223,7 +223,7 @@ static void expressions_do_not_undo_themselves(void **state) {
         snprintf(name, sizeof name, "slider%d", s);
         assert_ok(sinew_rig_add_target(rig, name, 1, &vertex, delta, &error));
     }
-    assert_ok(sn_bake_crowded_poses(rig, 3, ROWS, rows, &error));
+    assert_ok(sn_bake_crowded_poses(rig, 3, NULL, ROWS, rows, &error));
     int most = 0;
     for (int k = 0; k < ROWS; k++) {
         const double *row = rows + (size_t)k * 2 * PAIRS;

@@ -130,7 +130,7 @@ static void expressions_move_both_sides_together(void **state) {
     }
     add(rig, "one", 30, 3, 0, 1), add(rig, "same", 30, 3, 0, 1);
     add(rig, "two", 34, 3, 0, 1), add(rig, "other", 34, 3, 0.9, 0.4);
-    assert_ok(sn_bake_crowded_poses(rig, 9, ROWS, rows, &error));
+    assert_ok(sn_bake_crowded_poses(rig, 9, NULL, ROWS, rows, &error));
     for (int k = 0; k < ROWS; k++) {
         const double *row = rows + SLIDERS * k;
         for (int p = 0; p < PAIRS; p++) {
@@ -147,6 +147,20 @@ static void expressions_move_both_sides_together(void **state) {
     assert_true(same <= 1 + 1e-12 && same > 0.8);
     assert_true(others > 1.3);
     assert_close(most, 1, 0);
+    bool from[SLIDERS] = {0}; /* expressions of some sliders: up to six gestures of a side or two */
+    for (int s = 0; s < PAIRS; s++) from[s] = true;
+    int fewest = SLIDERS, active = 0;
+    assert_ok(sn_bake_crowded_poses(rig, 9, from, ROWS, rows, &error));
+    for (int k = 0; k < ROWS; k++) {
+        int moved = 0;
+        for (int s = 0; s < SLIDERS; s++) {
+            moved += rows[SLIDERS * k + s] > 0;
+            assert_true(from[s] || rows[SLIDERS * k + s] == 0);
+        }
+        fewest = moved < fewest ? moved : fewest, active = moved > active ? moved : active;
+    }
+    assert_in_range(fewest, 1, 3);
+    assert_in_range(active, 8, 12);
     free(rows);
     sinew_rig_destroy(rig);
 }
@@ -163,7 +177,7 @@ static void crowded_poses_of_limbs_move_half_of_the_sliders(void **state) {
         snprintf(name, sizeof name, "s%d", s);
         add(rig, name, s, 1, 0, 1);
     }
-    assert_ok(sn_bake_crowded_poses(rig, 2, ROWS, rows, &error));
+    assert_ok(sn_bake_crowded_poses(rig, 2, NULL, ROWS, rows, &error));
     for (int k = 0; k < SLIDERS * ROWS; k++) {
         assert_true(rows[k] >= 0 && rows[k] <= 1);
         active += rows[k] > 0, sum += rows[k];

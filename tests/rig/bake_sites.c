@@ -290,9 +290,20 @@ static sinew_rig *bake_pushed(pusher *p, sinew_rig *rig) {
     return baked;
 }
 
-/* "close" makes lids B cross alone from 0.71 on. What the model does about that has nothing to do
- * with the pair. Where lids B are next to lids A, the corrective of the pair does not contain it.
- */
+/* Height of the upper lid A over its rest, and how far its first vertex is pushed aside. */
+static void find_pushed(const sinew_rig *rig, double close, double squint, double *up,
+                        double *aside) {
+    const double w[] = {close, squint};
+    double positions[3 * VERTICES];
+    sinew_linear *linear;
+    assert_ok(sinew_linear_create(rig, &linear, &error));
+    sinew_linear_evaluate(linear, w, positions);
+    *up = positions[1] - rig->neutral->positions[1], *aside = positions[2];
+    sinew_linear_destroy(linear);
+}
+
+/* "close" makes lids B cross alone from 0.71 on, and the model pushes the whole mesh aside then.
+ * That has a corrective of its own: it is as in the model, and the pair alone does not do it. */
 static void contact_of_one_slider_is_not_that_of_a_pair(void **state) {
     (void)state;
     static const lift lifts[] = {{"close", A_UPPER, -0.75, -0.75, B_UPPER, -1.4},
@@ -304,22 +315,18 @@ static void contact_of_one_slider_is_not_that_of_a_pair(void **state) {
         find_meetings(&f, lifts);
         assert_close(f.b.alone_onset[0], 5.0 / 7, 1.0 / 64);
         assert_true(f.b.alone_onset[1] > 1);
-        assert_ok(sn_bake_find_sites(&f.b, 10));
-        assert_true(f.b.sites[0].crossed[0] == near && !f.b.sites[0].crossed[1]);
         pusher p = {.alone = 5.0 / 7};
         sinew_rig *baked = bake_pushed(&p, f.rig);
-        int hinges = 0;
-        for (int t = 2; t < baked->target_count; t++) {
-            const sinew_target *target = &baked->targets[t];
-            bool hinge = target->combine == SINEW_COMBINE_HINGE;
-            hinges += hinge;
-            for (int i = 0; i < target->count; i++) {
-                if (near) assert_close(target->deltas[3 * i + 2], 0, 1e-3);
-                if (near && hinge && target->vertices[i] < 4)
-                    assert_true(target->deltas[3 * i + 1] > 0.2);
-            }
-        }
-        assert_true(hinges == 1 || !near);
+        double up, aside;
+        find_pushed(baked, 0.7, 0.9, &up, &aside);
+        assert_close(up, -0.75 * 0.7 + 0.5 * 0.2, 0.01);
+        assert_close(aside, 0, 0.01);
+        find_pushed(baked, 1, 0.9, &up, &aside);
+        assert_close(up, -0.75 + 0.5 * 0.425, 0.02);
+        assert_close(aside, 2 * (1 - p.alone), 0.05);
+        find_pushed(baked, 1, 0, &up, &aside);
+        assert_close(up, -0.75, 0.01);
+        assert_close(aside, 2 * (1 - p.alone), 0.05);
         sinew_rig_destroy(baked);
         release(&f);
     }
