@@ -277,6 +277,19 @@ static bool leaves_nod_open(const mapping *m, const anchors *a) {
     return m->anatomy->oriented && high - low < LEVEL * m->unit;
 }
 
+/* A marker farther than MISNAMED from all of these landmarks, or -1: there, a nod that is not known
+ * moves it by centimeters. */
+static int far_from_landmarks(const mapping *m, const anchors *a) {
+    for (int i = 0; i < m->count; i++) {
+        double nearest = INFINITY;
+        for (int k = 0; k < a->count; k++)
+            if (a->weights[k] >= SN_LANDMARK_SHARP)
+                nearest = fmin(nearest, sn_distance(sn_at(m->image, i), sn_at(a->to, k)));
+        if (nearest > MISNAMED * m->unit && isfinite(nearest)) return i;
+    }
+    return -1;
+}
+
 /* Rotation k of the 24 that map axes to axes. */
 static sn_mat3 orientation(int k) {
     static const double turns[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
@@ -583,7 +596,16 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
             if (m->layout) snap_layout(m, swapped);
         } else if (fabs(r->alignment.scale - 1) < SAME_SCALE)
             keep_scale(m, &r->alignment);
-        if (!r->same_face && leaves_nod_open(m, &a))
+        bool open = !r->same_face && leaves_nod_open(m, &a);
+        int far = open ? far_from_landmarks(m, &a) : -1;
+        if (far >= 0)
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "the named landmarks of the take lie close together, and do not tell "
+                           "how far the head of another face nods; markers far from them, such as "
+                           "'%s', could end up anywhere: leave them out, or give a map "
+                           "(NAME,vertex)",
+                           m->take->names[m->marker[far]]);
+        if (open)
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                    "the named landmarks lie close together: check where the map puts markers that "
                    "are far from them");
