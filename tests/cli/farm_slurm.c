@@ -473,7 +473,7 @@ static void an_interrupt_cancels_the_jobs(void **state) {
                         "ls -i work/rotation/parts/*.part | grep -q -f before");
     /* While sbatch is silent, and while a job of an earlier farm is waited for. */
     expect_refusal(130, "interrupted",
-                   WITH "rm -rf work; " ANSWER("sbatch", "kill -INT $PPID; sleep 1000") FARM);
+                   WITH "rm -rf work; " ANSWER("sbatch", "kill -INT $PPID; exec sleep 1000") FARM);
     expect_refusal(143, "interrupted",
                    WITH "rm -rf work; " ANSWER("squeue", "kill -TERM $PPID; exec sleep 1000") FARM);
 }
