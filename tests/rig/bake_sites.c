@@ -80,7 +80,7 @@ static void find_meetings(fixture *f, const lift *lifts) {
 static void release(fixture *f) {
     for (int i = 0; i < f->b.site_count; i++) sn_bake_site_free(&f->b.sites[i]);
     sn_free(f->b.sites), sn_free(f->b.meetings), sn_free(f->b.known), sn_free(f->b.alone);
-    sn_free(f->b.alone_onset);
+    sn_free(f->b.alone_onset), sn_free(f->b.rest_known);
     sn_free(f->b.triangles), sn_free(f->b.positions), sn_free(f->b.blend), sn_free(f->pairs);
     sinew_linear_destroy(f->b.linear);
     sinew_rig_destroy(f->rig);
