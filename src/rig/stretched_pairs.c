@@ -161,11 +161,23 @@ static bool is_pair(finder *f, int j, int k) {
     return missed > SHARE * (moved + missed);
 }
 
-/* Has combinations without displacements: pairs have been added. */
+enum { NAME = 256 };
+
+static void name_pair(const sinew_rig *rig, const int sliders[2], char name[NAME]) {
+    snprintf(name, NAME, "%.100s + %.100s", rig->sliders[sliders[0]].name,
+             rig->sliders[sliders[1]].name);
+}
+
+/* Whether pairs have been added to the rig. */
 static bool is_made(const sinew_rig *rig) {
-    for (int k = 0; k < rig->target_count; k++)
-        if (rig->targets[k].kind == SINEW_TARGET_KIND_COMBINATION && rig->targets[k].count == 0)
-            return true;
+    for (int k = 0; k < rig->target_count; k++) {
+        const sinew_target *t = &rig->targets[k];
+        char name[NAME];
+        if (t->kind != SINEW_TARGET_KIND_COMBINATION || t->count > 0 || t->driver_count != 2)
+            continue;
+        name_pair(rig, t->drivers, name);
+        if (!strcmp(t->name, name)) return true;
+    }
     return false;
 }
 
@@ -210,11 +222,11 @@ static bool is_pair_on_a_side(finder *f, int j, int k) {
 
 static sinew_status add_pair(const sinew_rig *rig, int a, int b, sinew_combine combine,
                              sinew_rig **made, sinew_error *error) {
-    char name[256];
+    char name[NAME];
     int drivers[2] = {a, b};
     if (has_corrective(*made ? *made : rig, a, b)) return SINEW_OK;
     if (!*made) SN_TRY(sinew_rig_copy(rig, made, error));
-    snprintf(name, sizeof name, "%.100s + %.100s", rig->sliders[a].name, rig->sliders[b].name);
+    name_pair(rig, drivers, name);
     return sinew_rig_add_combination(*made, name, combine, 2, drivers, 0, NULL, NULL, error);
 }
 
@@ -238,15 +250,16 @@ static sinew_status find(finder *f, sinew_rig **made, sinew_error *error) {
         }
     if (!any) return SINEW_OK;
     SN_TRY(find_mirrors(f, error));
-    for (int j = 0; j < rig->target_count; j++)
+    for (int j = 0; j < rig->target_count; j++) {
+        SN_TRY(sn_check_interrupt(error));
         for (int k = j + 1; f->moves[j] && k < rig->target_count; k++) {
             if (!f->moves[k] || rig->targets[j].slider == rig->targets[k].slider ||
                 f->stretched_count[j] + f->stretched_count[k] == 0 || !is_pair_on_a_side(f, j, k))
                 continue;
-            SN_TRY(sn_check_interrupt(error));
             SN_TRY(add_pair(rig, rig->targets[j].slider, rig->targets[k].slider,
                             SINEW_COMBINE_MULTIPLY, made, error));
         }
+    }
     return SINEW_OK;
 }
 

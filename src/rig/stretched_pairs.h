@@ -12,7 +12,7 @@
  *
  * Any other pair counts where triangles that one of its targets stretches end far from that sum,
  * and are more than a sliver of what both move. Pairs for which the rig has a corrective are left
- * alone, and so is a rig that has combinations without displacements already. */
+ * alone, and so is a rig to which pairs have been added already. */
 #ifndef SN_RIG_STRETCHED_PAIRS_H
 #define SN_RIG_STRETCHED_PAIRS_H
 

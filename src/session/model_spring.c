@@ -392,8 +392,8 @@ static sinew_status keep_state(spring_model *m, sinew_error *error) {
 }
 
 /* Lids and eyeballs, lips and teeth: what intersects in the neutral, and so takes no part in
- * contact of the springs. Pins stay. Beside obstacles, which this contact does not know, nothing
- * moves. */
+ * contact of the springs. What is held stays. Beside obstacles, which this contact does not know,
+ * nothing moves. */
 static sinew_status press_parts(spring_model *m, const sinew_spring_frame *frame, double *positions,
                                 sinew_result *result, json_t *fields, const sinew_monitor *monitor,
                                 sinew_error *error) {
@@ -407,10 +407,9 @@ static sinew_status press_parts(spring_model *m, const sinew_spring_frame *frame
         sn_spring_unpack(m->state, &unpack, NULL);
         return status;
     }
-    for (int k = 0; k < m->spring->pin_count; k++) {
-        size_t at = 3 * (size_t)m->spring->pins[k];
-        memcpy(positions + at, m->shape + at, 3 * sizeof *positions);
-    }
+    for (int v = 0; v < m->rig->neutral->vertex_count; v++)
+        if (m->spring->held[sn_seams_root(m->spring->seams, v)])
+            memcpy(positions + 3 * (size_t)v, m->shape + 3 * (size_t)v, 3 * sizeof *positions);
     return SINEW_OK;
 }
 

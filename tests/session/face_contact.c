@@ -133,6 +133,25 @@ static void lids_stay_on_eyes_that_springs_leave_out(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* What is pinned stays where the springs have it, as beside an obstacle, where nothing is pressed.
+ */
+static void pinned_lids_are_not_pressed(void **state) {
+    (void)state;
+#define PINNED(more)                                                                               \
+    "{\"sinew\": 1, \"model\": \"spring\", \"parameters\": {" APART                                \
+    ", \"boundary\": \"pinned\"}, \"pins\": [{\"select\": \"v:0-399\"}], " more CLOSED "}"
+#define FAR "\"obstacles\": [{\"shape\": \"sphere\", \"center\": [9, 9, 9], \"radius\": 0.1}], "
+    sinew_rig *rig = make_face(0.0035);
+    int n = 3 * rig->neutral->vertex_count, contacts, others = 0;
+    double *pressed = solve(PINNED(""), rig, &contacts),
+           *beside = solve(PINNED(FAR), rig, &contacts);
+    for (int i = 0; i < 3 * 400; i++) assert_close(pressed[i], beside[i], 1e-9);
+    for (int i = 3 * 400; i < n; i++) others += fabs(pressed[i] - beside[i]) > 1e-6;
+    assert_true(others > 0);
+    free(pressed), free(beside);
+    sinew_rig_destroy(rig);
+}
+
 typedef struct countdown {
     int polls, used;
 } countdown;
@@ -194,6 +213,7 @@ int test_face_contact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rotation_blend_is_pressed_apart),
         cmocka_unit_test(lids_stay_on_eyes_that_springs_leave_out),
+        cmocka_unit_test(pinned_lids_are_not_pressed),
         cmocka_unit_test(a_cancelled_press_leaves_no_trace),
     };
     return cmocka_run_group_tests_name("face contact", tests, NULL, NULL);
