@@ -6,6 +6,7 @@
 #include "files.h"
 #include "frame.h"
 #include "jobs.h"
+#include "report.h"
 
 enum { UNSEEN_POSES = 40, UNSEEN_SEED = 77 };
 #define MOST_KEPT ((uint64_t)16 << 30) /* bytes of samples in a folder; the oldest are removed */
@@ -328,6 +329,7 @@ static sinew_status bake(cli_call *call, source *model, source *plain) {
     if (sinew_session_past(session, NULL) == SINEW_PAST_ALL)
         return cli_usage(call, "cannot bake a model whose frames depend on earlier ones");
     const sinew_rig *rig = sinew_session_rig(session);
+    cli_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
     double *rows = NULL, *unseen = NULL;
     int unseen_count = 0;
     sinew_bake_options chosen;

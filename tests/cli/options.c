@@ -346,6 +346,8 @@ static void kept_samples_are_not_asked_for_again(void **state) {
     /* with other/squint.obj, all displacements are those of the first rig */
     write_lids("other/neutral.obj", 1, 0, -0.375), write_lids("other/close.obj", 0.4, 0, -0.375);
     int all = evaluations(rig, TOUCHING);
+    expect_code(0, "python3 -c \"import json; r = json.load(open('a.json')); "
+                   "assert (r['vertices'], r['triangles']) == (8, 4)\"");
     expect_code(0, "cp a.glb first.glb");
     assert_in_range(all, 70, 90); /* 40 samples, 40 unseen poses, contact */
     assert_int_equal(evaluations(rig, TOUCHING), 0);
