@@ -137,15 +137,9 @@ SN_FN int sn_warps(const sn_grid *g) {
 
 #define SN_BATCH_SHARED(threads)                                                                   \
     (SN_GRID_SHARED +                                                                              \
-     (size_t)(threads) / SN_WARP * SN_ABREAST * 2 * SN_BATCH_SUMS * sizeof(double) +               \
-     SN_BATCH_TILE(threads) + SN_BATCH_SUMS * SN_ABREAST * sizeof(double))
-/* Of which tiles, which rows of the network may take in phases without tiles. */
-#ifdef __CUDACC__
-#define SN_BATCH_TILE(threads)                                                                     \
-    ((size_t)(threads) / SN_WARP * SN_ABREAST * 3 * SN_TILE_ROWS * sizeof(float))
-#else
-#define SN_BATCH_TILE(threads) ((size_t)65536)
-#endif
+     (size_t)(threads) / SN_WARP * SN_ABREAST *                                                    \
+         (2 * SN_BATCH_SUMS * sizeof(double) + 3 * SN_TILE_ROWS * sizeof(float)) +                 \
+     SN_BATCH_SUMS * SN_ABREAST * sizeof(double))
 /* Sums of the warps, before (0) and after (1) the barrier. */
 SN_FN double *sn_batch_scratch(const sn_grid *g, int which, int k) {
     return (double *)(g->shared + SN_GRID_SHARED) +
@@ -184,7 +178,7 @@ SN_FN void sn_batch_hand_over(sn_grid *g, const sn_batch_work *w, int count,
 
 /* Totals of sum k, per frame. */
 SN_FN double *sn_batch_total(const sn_grid *g, int k) {
-    return (double *)((char *)sn_batch_tile(g) + SN_BATCH_TILE(SN_WARP * sn_warps(g))) +
+    return (double *)(sn_batch_tile(g) + 3 * SN_TILE_ROWS * sn_warps(g) * SN_ABREAST) +
            k * SN_ABREAST;
 }
 
@@ -209,33 +203,6 @@ SN_FN void sn_batch_totals(const sn_grid *g, const sn_batch_work *w, int count, 
             for (int j = 1; j < warps; j++) v = sn_join(v, at[SN_ABREAST * j], largest >> k & 1);
             sn_batch_total(g, k)[lane] = v;
         }
-}
-
-/* ---- rows of the network ---- */
-
-/* Rows of the block's free vertices: which vertices and springs they refer to. */
-typedef struct sn_row_lists {
-    const int *start;          /* of vertex v: start[v - first] */
-    const int *other, *spring; /* of entry e: other[e - base] */
-    int first, base;
-} sn_row_lists;
-
-/* At the beginning of a phase. Barriers empty the first-level cache, so rows come to shared memory
- * at once if there is room: otherwise every warp would wait for its own, again and again. */
-SN_FN sn_row_lists sn_row_lists_at(const sn_grid *g, const sn_spring_device *d) {
-    sn_row_lists r = {d->row_start, d->row_other, d->row_spring, 0, 0};
-    int first = sn_block_begin(g, d->free_count), last = sn_block_end(g, d->free_count);
-    int base = d->row_start[first], count = d->row_start[last] - base;
-    size_t size = sizeof(int) * ((size_t)(last - first) + 1 + 2 * (size_t)count);
-    if (size > SN_BATCH_TILE(SN_WARP * sn_warps(g))) return r;
-    int *start = (int *)(void *)sn_batch_tile(g), *other = start + (last - first + 1);
-    int *spring = other + count;
-    for (int v = g->thread; v <= last - first; v += g->threads) start[v] = d->row_start[first + v];
-    for (int e = g->thread; e < count; e += g->threads)
-        other[e] = d->row_other[base + e], spring[e] = d->row_spring[base + e];
-    sn_sync_block();
-    sn_row_lists kept = {start, other, spring, first, base};
-    return kept;
 }
 
 /* ---- dense products ---- */

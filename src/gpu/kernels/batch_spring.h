@@ -89,20 +89,19 @@ SN_BATCH_FN void sn_batch_guides(sn_grid *g, const sn_spring_device *device,
     SN_OWN(sn_batch_work, w, work);
     SN_OWN_FRAMES(s, frames);
     sn_batch_sums sums = {{{0}}};
-    const sn_row_lists rows = sn_row_lists_at(g, d);
     SN_ITEMS(g, v, d->free_count) SN_EACH(i) {
         int lane = SN_LANE(i);
         sn_double4 at = sn_get3(w->blend, v, lane);
         double scale = 0;
-        int end = rows.start[v + 1 - rows.first];
-        for (int e = rows.start[v - rows.first]; e < end; e += SN_SPRINGS_AHEAD) {
+        int end = d->row_start[v + 1];
+        for (int e = d->row_start[v]; e < end; e += SN_SPRINGS_AHEAD) {
             sn_double4 far[SN_SPRINGS_AHEAD];
             double rests[SN_SPRINGS_AHEAD], stiffness[SN_SPRINGS_AHEAD];
             int other[SN_SPRINGS_AHEAD], spring[SN_SPRINGS_AHEAD];
             SN_UNROLL
             for (int j = 0; j < SN_SPRINGS_AHEAD; j++) {
                 int n = e + j < end ? e + j : end - 1;
-                other[j] = rows.other[n - rows.base], spring[j] = rows.spring[n - rows.base];
+                other[j] = d->row_other[n], spring[j] = d->row_spring[n];
                 stiffness[j] = d->row_stiffness[n];
                 far[j] = sn_get3(w->blend, other[j], lane);
                 rests[j] = w->rest[sn_of((size_t)spring[j], lane)];
@@ -162,14 +161,13 @@ SN_BATCH_FN void sn_batch_guides(sn_grid *g, const sn_spring_device *device,
 /* One vertex of one frame: forces, entries of the Hessian, the inverse diagonal block. Returns the
  * energy. */
 SN_FN double sn_batch_vertex(const sn_spring_device *d, const sn_batch_work *w,
-                             const sn_row_lists *rows, const sn_spring_asked *a, int at,
-                             double negative, int v, int lane, sn_double4 *force) {
+                             const sn_spring_asked *a, int at, double negative, int v, int lane,
+                             sn_double4 *force) {
     const double *x = sn_side(w->x, at);
     sn_double4 f = {0, 0, 0, 0}, here = sn_get3(x, v, lane), blend = sn_get3(w->blend, v, lane);
     float b[6] = {0, 0, 0, 0, 0, 0}, scale = d->table_scale;
     double energy = 0;
-    int first = rows->start[v - rows->first], end = rows->start[v + 1 - rows->first];
-    for (int e = first; e < end; e += SN_ENDS_AHEAD) {
+    for (int e = d->row_start[v], end = d->row_start[v + 1]; e < end; e += SN_ENDS_AHEAD) {
         sn_double4 far[SN_ENDS_AHEAD], blended[SN_ENDS_AHEAD];
         double rest[SN_ENDS_AHEAD], ratio[SN_ENDS_AHEAD];
         int other[SN_ENDS_AHEAD];
@@ -177,8 +175,7 @@ SN_FN double sn_batch_vertex(const sn_spring_device *d, const sn_batch_work *w,
         SN_UNROLL
         for (int j = 0; j < SN_ENDS_AHEAD; j++) {
             int n = e + j < end ? e + j : end - 1;
-            other[j] = rows->other[n - rows->base];
-            spring[j] = sn_of((size_t)rows->spring[n - rows->base], lane);
+            other[j] = d->row_other[n], spring[j] = sn_of((size_t)d->row_spring[n], lane);
             far[j] = sn_get3(x, other[j], lane), blended[j] = sn_get3(w->blend, other[j], lane);
             rest[j] = w->rest[spring[j]], ratio[j] = w->ratio[spring[j]];
         }
@@ -243,13 +240,12 @@ SN_BATCH_FN void sn_batch_evaluate(sn_grid *g, const sn_spring_device *device,
     SN_OWN(sn_batch_work, w, work);
     SN_OWN_FRAMES(s, frames);
     sn_batch_sums sums = {{{0}}};
-    const sn_row_lists rows = sn_row_lists_at(g, d);
     SN_ITEMS(g, v, d->free_count) SN_EACH(i) {
         if (!s[i].on) continue;
         int lane = SN_LANE(i), at = trial ? 1 - s[i].at : s[i].at;
         sn_double4 f;
-        sums.v[0][i] += sn_batch_vertex(d, w, &rows, s[i].asked, at, sn_kept_curvature(s[i].level),
-                                        v, lane, &f);
+        sums.v[0][i] +=
+            sn_batch_vertex(d, w, s[i].asked, at, sn_kept_curvature(s[i].level), v, lane, &f);
         double own = w->scale[sn_of((size_t)v, lane)], scale = own > s[i].least ? own : s[i].least;
         double relative = sn_double4_dot(f, f) / (scale * scale), largest = sn_largest_part(f);
         if (!(relative <= sums.v[1][i])) sums.v[1][i] = relative;
@@ -497,20 +493,19 @@ SN_BATCH_FN void sn_batch_product(sn_grid *g, const sn_spring_device *device,
     SN_OWN_FRAMES(s, frames);
     sn_batch_sums sums = {{{0}}};
     float unscale = 1 / (d->table_scale * d->table_scale);
-    const sn_row_lists rows = sn_row_lists_at(g, d);
     SN_ITEMS(g, v, d->free_count) SN_EACH(i) {
         if (!s[i].in) continue;
         int lane = SN_LANE(i);
         sn_float4 here = sn_get3f(w->p, v, lane), y = {0, 0, 0, 0};
-        int end = rows.start[v + 1 - rows.first];
-        for (int e = rows.start[v - rows.first]; e < end; e += SN_ROWS_AHEAD) {
+        int end = d->row_start[v + 1];
+        for (int e = d->row_start[v]; e < end; e += SN_ROWS_AHEAD) {
             sn_float4 far[SN_ROWS_AHEAD];
             sn_half4 table[SN_ROWS_AHEAD];
             SN_UNROLL
             for (int k = 0; k < SN_ROWS_AHEAD; k++) {
-                int at = (e + k < end ? e + k : end - 1) - rows.base;
-                far[k] = sn_get3f(w->p, rows.other[at], lane);
-                table[k] = w->table[sn_of((size_t)rows.spring[at], lane)];
+                int at = e + k < end ? e + k : end - 1;
+                far[k] = sn_get3f(w->p, d->row_other[at], lane);
+                table[k] = w->table[sn_of((size_t)d->row_spring[at], lane)];
             }
             SN_UNROLL
             for (int k = 0; k < SN_ROWS_AHEAD; k++) {
