@@ -235,7 +235,7 @@ sinew_status sn_layer_create(const sn_skin *whole, const sinew_rig *rig,
     sinew_anatomy *own = NULL;
     if (status == SINEW_OK && !anatomy) status = sinew_anatomy_create(rig, monitor, &own, error);
     if (own) anatomy = own;
-    if (status == SINEW_OK) sn_skin_fit_head(skin, sinew_anatomy_eye_distance(anatomy));
+    if (status == SINEW_OK) sn_skin_fit_head(skin, rig, sinew_anatomy_eye_distance(anatomy));
     if (status == SINEW_OK) status = pull_far_parts(skin, mesh, map, smoothing, far, error);
     if (status == SINEW_OK) status = pull_inside(skin, anatomy, smoothing, far, error);
     if (status == SINEW_OK) status = sn_layer_matrix(skin, smoothing, far, &matrix, error);

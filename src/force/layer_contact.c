@@ -43,7 +43,7 @@ static sinew_status make_skin(const sn_skin *skin, const sinew_rig *rig,
             fixed[count++] = v;
     sinew_status status = sn_skin_create(rig, count, fixed, made, error);
     sn_free(fixed);
-    if (status == SINEW_OK) sn_skin_fit_head(*made, sinew_anatomy_eye_distance(anatomy));
+    if (status == SINEW_OK) sn_skin_fit_head(*made, rig, sinew_anatomy_eye_distance(anatomy));
     return status;
 }
 

@@ -219,7 +219,7 @@ sinew_status sinew_marker_layer_limit(const sinew_rig *rig, const sinew_marker_m
     if (status == SINEW_OK) status = sinew_anatomy_create(rig, monitor, &anatomy, error);
     if (status == SINEW_OK)
         status = sn_layer_create(skin, rig, map, anatomy, smoothing, false, monitor, &layer, error);
-    if (status == SINEW_OK) sn_skin_fit_head(skin, sinew_anatomy_eye_distance(anatomy));
+    if (status == SINEW_OK) sn_skin_fit_head(skin, rig, sinew_anatomy_eye_distance(anatomy));
     if (status == SINEW_OK && contact)
         status = sn_layer_guard_create(skin, rig, anatomy, &layer->riders, &guard, error);
     d.layer = layer, d.guard = guard;

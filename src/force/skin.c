@@ -128,11 +128,34 @@ static sinew_status fill(sn_skin *s, const sinew_rig *rig, const sn_topology *to
     return SINEW_OK;
 }
 
-/* Diagonal of the largest head, with its neck and shoulders, in distances between the eyes. */
-#define HEAD 7
+/* Diagonal of the largest head, with its neck and shoulders, in distances between the eyes; of the
+ * largest around what targets move, in diagonals of that. */
+#define HEAD   7
+#define AROUND 3
+/* Of the largest move: what targets move by less does not count. */
+#define MOVES 0.1
 
-void sn_skin_fit_head(sn_skin *s, double eye_distance) {
-    double head = HEAD * eye_distance;
+/* Diagonal of the box of the vertices that targets move; 0: none. */
+static double moved_diagonal(const sn_skin *s, const sinew_rig *rig) {
+    double most = 0, low[3], high[3];
+    for (int k = 0; k < rig->target_count; k++)
+        for (int i = 0; i < rig->targets[k].count; i++)
+            most = fmax(most, sn_length(sn_at(rig->targets[k].deltas, i)));
+    for (int c = 0; c < 3; c++) low[c] = INFINITY, high[c] = -INFINITY;
+    for (int k = 0; k < rig->target_count; k++) {
+        const sinew_target *t = &rig->targets[k];
+        for (int i = 0; i < t->count; i++) {
+            if (!(sn_length(sn_at(t->deltas, i)) > MOVES * most)) continue;
+            const double *at = s->rest + 3 * (size_t)t->vertices[i];
+            for (int c = 0; c < 3; c++)
+                low[c] = fmin(low[c], at[c]), high[c] = fmax(high[c], at[c]);
+        }
+    }
+    return most > 0 ? hypot(hypot(high[0] - low[0], high[1] - low[1]), high[2] - low[2]) : 0;
+}
+
+void sn_skin_fit_head(sn_skin *s, const sinew_rig *rig, double eye_distance) {
+    double head = eye_distance > 0 ? HEAD * eye_distance : AROUND * moved_diagonal(s, rig);
     if (!(head > 0 && head < s->diagonal)) return;
     s->scale *= head / s->diagonal, s->diagonal = head;
 }

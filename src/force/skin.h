@@ -36,8 +36,9 @@ sinew_status sn_skin_create(const sinew_rig *rig, int fixed_count, const int *fi
                             sinew_error *error);
 void sn_skin_destroy(sn_skin *skin);
 /* The size of a whole body says nothing about lids and lips: the diagonal becomes at most that of a
- * head whose eyes are so far apart. 0: not known. */
-void sn_skin_fit_head(sn_skin *skin, double eye_distance);
+ * head whose eyes are so far apart, or, where that is not known (0), a few times that of what the
+ * targets move. */
+void sn_skin_fit_head(sn_skin *skin, const sinew_rig *rig, double eye_distance);
 
 /* distance[vertex_count]: no vertex keeps more than the distance of another one and the length of
  * the edges between them; only what becomes less than `most` is changed, so that the sweeps are

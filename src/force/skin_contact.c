@@ -84,7 +84,7 @@ static sinew_status fill(sinew_skin_contact *c, const sinew_rig *rig, const sine
                          sinew_error *error) {
     sn_skin *skin;
     SN_TRY(sn_skin_create(rig, 0, NULL, &skin, error));
-    sn_skin_fit_head(skin, sinew_anatomy_eye_distance(anatomy));
+    sn_skin_fit_head(skin, rig, sinew_anatomy_eye_distance(anatomy));
     c->vertex_count = skin->vertex_count, c->slip = SLIP * skin->diagonal;
     c->rest = sn_memdup(skin->rest, 3 * (size_t)skin->vertex_count, sizeof(double));
     sinew_status status = c->rest ? find_riders(c, skin, rig, anatomy, error) : sn_no_memory(error);
