@@ -512,6 +512,50 @@ static void a_repeated_search_misses_no_pair_and_keeps_the_order(void **state) {
     sn_contact_surface_destroy(s);
 }
 
+static int by_key(const void *a, const void *b) {
+    uint64_t x = ((const sn_contact_pair *)a)->key, y = ((const sn_contact_pair *)b)->key;
+    return (x > y) - (x < y);
+}
+
+/* More new pairs than are sorted at a time: a list that was repeated holds every pair that a search
+ * from the start finds near, in the same order. */
+static void a_repeated_search_keeps_the_order_of_many_pairs(void **state) {
+    (void)state;
+    const double margin = 4;
+    sinew_error error = {0};
+    double x[6 * SHEET], to[6 * SHEET];
+    int triangles[12 * SHEET], count, found, all, near = 0;
+    two_sheets(x, triangles, &count);
+    memcpy(to, x, sizeof x);
+    sn_contact_surface *s;
+    sn_contact_work *work, *fresh;
+    const sn_contact_pair *pairs, *anew;
+    assert_ok(
+        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, NULL, 1e-3, &s, &error));
+    assert_ok(sn_contact_work_create(s, &work, &error));
+    assert_ok(sn_contact_work_create(s, &fresh, &error));
+    assert_ok(sn_contact_find(s, work, x, to, margin, &pairs, &found, &error));
+    /* less than half of the points leave, so that only their pairs are searched for again */
+    for (int v = 0; v < 2 * SHEET; v++)
+        if (v % 5 < 2) to[3 * v + 2] += 5 * s->slack;
+    assert_ok(sn_contact_find(s, work, x, to, margin, &pairs, &found, &error));
+    assert_ok(sn_contact_find(s, fresh, x, to, margin, &anew, &all, &error));
+    for (int i = 1; i < found; i++) assert_true(pairs[i - 1].key < pairs[i].key);
+    for (int i = 0; i < all; i++) {
+        if (least_on_the_way(&anew[i], x, to) > margin) continue;
+        const sn_contact_pair *same =
+            bsearch(&anew[i], pairs, (size_t)found, sizeof *pairs, by_key);
+        assert_non_null(same);
+        assert_int_equal(same->edges, anew[i].edges);
+        assert_memory_equal(same->v, anew[i].v, sizeof same->v);
+        near +=
+            same->v[0] % 5 < 2 || same->v[1] % 5 < 2 || same->v[2] % 5 < 2 || same->v[3] % 5 < 2;
+    }
+    assert_true(near > 3 * 4096);
+    sn_contact_work_destroy(work), sn_contact_work_destroy(fresh);
+    sn_contact_surface_destroy(s);
+}
+
 /* Triangles with vertices of their own, each `apart` above the one before. */
 static sn_contact_surface *pile(int copies, double apart, double *x, int *triangles) {
     sinew_error error;
@@ -650,6 +694,36 @@ static void bounds_are_tight_along_their_directions(void **state) {
         }
 }
 
+/* The frame of hulls maps the points at both ends of a motion into [-1, 1], and no smaller. */
+static void frames_hold_both_ends_of_a_motion(void **state) {
+    (void)state;
+    enum { POINTS = 9 };
+    uint64_t seed = 17;
+    double x0[3 * POINTS], x1[3 * POINTS];
+    int vertices[POINTS];
+    for (int i = 0; i < POINTS; i++) vertices[i] = i;
+    for (int run = 0; run < 20; run++) {
+        double size = pow(10, 4 * test_random(&seed)), most = 0;
+        for (int i = 0; i < 3 * POINTS; i++)
+            x0[i] = size * (3 + test_random(&seed)), x1[i] = size * test_random(&seed);
+        int used = 1 + run % POINTS; /* the others do not count */
+        sn_hull_frame frame = sn_hull_frame_of(used, vertices, x0, x1);
+        for (int i = 0; i < used; i++)
+            for (int end = 0; end < 2; end++) {
+                sn_vec3 p = sn_sub(sn_at(end ? x1 : x0, i), frame.center);
+                most = fmax(most, fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) * frame.scale);
+            }
+        assert_close(most, 1, 1e-12);
+    }
+    /* nothing to hold, and a single point, have a scale too */
+    sn_hull_frame none = sn_hull_frame_of(0, vertices, x0, x1);
+    assert_close(sn_length(none.center), 0, 0);
+    assert_close(none.scale, 1, 0);
+    sn_hull_frame one = sn_hull_frame_of(1, vertices, x0, x0);
+    assert_close(sn_distance(one.center, sn_at(x0, 0)), 0, 0);
+    assert_close(one.scale, 1, 0);
+}
+
 /* Fitting again what moved gives the tree that fitting all of it gives. */
 static void trees_fitted_in_part_equal_trees_fitted_as_a_whole(void **state) {
     (void)state;
@@ -696,11 +770,13 @@ int test_pairs(void) {
         cmocka_unit_test(a_piece_in_a_larger_one_is_embedded),
         cmocka_unit_test(the_search_misses_no_pair),
         cmocka_unit_test(a_repeated_search_misses_no_pair_and_keeps_the_order),
+        cmocka_unit_test(a_repeated_search_keeps_the_order_of_many_pairs),
         cmocka_unit_test(piles_of_triangles_cost_little),
         cmocka_unit_test(surfaces_without_memory_are_reported),
         cmocka_unit_test(only_triangles_inside_take_part),
         cmocka_unit_test(triangles_without_three_corners_take_no_part),
         cmocka_unit_test(bounds_are_tight_along_their_directions),
+        cmocka_unit_test(frames_hold_both_ends_of_a_motion),
         cmocka_unit_test(trees_fitted_in_part_equal_trees_fitted_as_a_whole),
     };
     return cmocka_run_group_tests_name("pairs", tests, NULL, NULL);

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "groups.h"
+#include "mesh/broadphase.h"
 #include "mesh/intersection.h"
 #include "mesh/predicates.h"
 #include "shapes.h"
@@ -275,6 +276,44 @@ static void repeated_pairs_are_dropped(void **state) {
     sn_pairs_free(&pairs);
 }
 
+/* The frame of boxes maps the points of both meshes into [-1, 1], and no smaller. */
+static void frames_of_boxes_hold_both_meshes(void **state) {
+    (void)state;
+    enum { POINTS = 7 };
+    uint64_t seed = 23;
+    double a[3 * POINTS], b[3 * POINTS];
+    for (int run = 0; run < 20; run++) {
+        double size = pow(10, 4 * test_random(&seed)), most = 0;
+        for (int i = 0; i < 3 * POINTS; i++)
+            a[i] = size * (2 + test_random(&seed)), b[i] = size * test_random(&seed);
+        int count_b = run % POINTS;
+        sn_box_frame frame = sn_box_frame_of(POINTS, a, count_b, b);
+        for (int i = 0; i < POINTS + count_b; i++) {
+            sn_vec3 p = i < POINTS ? sn_at(a, i) : sn_at(b, i - POINTS);
+            p = sn_scale(frame.scale, sn_sub(p, frame.center));
+            most = fmax(most, fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))));
+        }
+        assert_close(most, 1, 1e-12);
+    }
+    /* nothing to hold, and a single point, have a scale too */
+    sn_box_frame none = sn_box_frame_of(0, NULL, 0, NULL);
+    assert_close(sn_length(none.center), 0, 0);
+    assert_close(none.scale, 1, 0);
+    sn_box_frame one = sn_box_frame_of(0, NULL, 1, b);
+    assert_close(sn_distance(one.center, sn_at(b, 0)), 0, 0);
+    assert_close(one.scale, 1, 0);
+    /* a box holds its point and the margin around it, and is rounded outward */
+    sn_box box = sn_box_empty();
+    sn_box_include(&box, &(sn_box_frame){{1, 2, 3}, 0.5}, sn_v3(1.2, 2, 2.4), 0.3);
+    const double middle[3] = {0.1, 0, -0.3};
+    for (int k = 0; k < 3; k++) {
+        assert_true((double)box.low[k] <= middle[k] - 0.3 + 1e-15);
+        assert_true((double)box.high[k] >= middle[k] + 0.3 - 1e-15);
+        assert_close(box.low[k], middle[k] - 0.3, 1e-7);
+        assert_close(box.high[k], middle[k] + 0.3, 1e-7);
+    }
+}
+
 /* Each triangle of a heap is near all others, so that a small file could ask for any amount of work
  * and memory. The needles have no area: they are counted, and cost nothing more. */
 static void a_heap_of_triangles_is_refused(void **state) {
@@ -309,6 +348,7 @@ int test_intersections(void) {
         cmocka_unit_test(copies_of_triangles_cross_what_the_first_one_crosses),
         cmocka_unit_test(two_meshes_are_compared_in_order),
         cmocka_unit_test(box_pairs_match_brute_force),
+        cmocka_unit_test(frames_of_boxes_hold_both_meshes),
         cmocka_unit_test(repeated_pairs_are_dropped),
         cmocka_unit_test(a_heap_of_triangles_is_refused),
     };

@@ -190,6 +190,45 @@ static void inner_keys_of_a_cage_are_passed(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Also what the cage cannot express of the keys is blended as if the key were not there. */
+static void an_inner_key_on_the_path_changes_nothing(void **state) {
+    (void)state;
+    sinew_error error;
+    uint64_t seed = 8;
+    sinew_rig *rig = sample_bar();
+    const sinew_mesh *mesh = rig->neutral;
+    int n = mesh->vertex_count;
+    double size = sinew_diagonal(n, mesh->positions);
+    double *pose = target_pose(rig, 0), *frame = malloc(sizeof(double) * 3 * (size_t)n);
+    double *between = malloc(sizeof(double) * 3 * (size_t)n);
+    for (int k = 0; k < 3 * n; k++) pose[k] += 0.01 * size * test_random(&seed);
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
+    options.modes = 12, options.cells = 20, options.body = SINEW_MODAL_BODY_CAGE;
+    sinew_modal *modal;
+    sinew_modal_state *work;
+    sinew_modal_motion *plain, *motion;
+    assert_ok(sinew_modal_create(mesh, &options, NULL, &modal, &error));
+    assert_ok(sinew_modal_state_create(modal, &work, &error));
+    const double times[2] = {0, 1}, *poses[2] = {mesh->positions, pose};
+    const double inner_times[1] = {0.4}, *inner[1] = {between};
+    sinew_modal_keys keys = {.size = sizeof keys, .count = 2, .times = times, .positions = poses};
+    assert_ok(sinew_modal_motion_create(modal, &keys, NULL, NULL, &plain, &error));
+    sinew_modal_frame(plain, work, 0.4, between);
+    keys.inner_count = 1, keys.inner_times = inner_times, keys.inner_positions = inner;
+    assert_ok(sinew_modal_motion_create(modal, &keys, NULL, NULL, &motion, &error));
+    for (int i = 0; i <= 10; i++) {
+        sinew_modal_frame(plain, work, i / 10.0, between);
+        sinew_modal_frame(motion, work, i / 10.0, frame);
+        for (int k = 0; k < 3 * n; k++) assert_close(frame[k], between[k], 3e-4 * size);
+    }
+    sinew_modal_motion_destroy(motion), sinew_modal_motion_destroy(plain);
+    sinew_modal_state_destroy(work);
+    sinew_modal_destroy(modal);
+    free(pose), free(frame), free(between);
+    sinew_rig_destroy(rig);
+}
+
 static void open_meshes_get_a_cage_and_the_reason(void **state) {
     (void)state;
     sinew_error error;
@@ -596,6 +635,7 @@ int test_meshes(void) {
         cmocka_unit_test(closed_cage_and_shell_bodies_meet_their_keys),
         cmocka_unit_test(pins_hold_vertices_of_a_cage),
         cmocka_unit_test(inner_keys_of_a_cage_are_passed),
+        cmocka_unit_test(an_inner_key_on_the_path_changes_nothing),
         cmocka_unit_test(open_meshes_get_a_cage_and_the_reason),
         cmocka_unit_test(no_key_is_torn_by_the_choice_of_a_body),
         cmocka_unit_test(parts_that_stay_close_are_linked),

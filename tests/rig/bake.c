@@ -181,10 +181,24 @@ static void full_shapes_stay_as_the_artist_made_them(void **state) {
     double *weights = calloc((size_t)rig->slider_count, sizeof *weights);
     sinew_linear *linear;
     assert_ok(sinew_linear_create(baked, &linear, &error));
-    int polynomials = 0;
+    int polynomials = 0, others = 0;
+    const char *first = NULL; /* what the first is named after */
     for (int t = 0; t < baked->target_count; t++)
-        polynomials += sinew_rig_target_term_count(baked, t) > 0;
+        if (sinew_rig_target_term_count(baked, t) > 0) {
+            const sinew_target *target = &baked->targets[t];
+            int named = 0; /* after one of its drivers */
+            for (int d = 0; d < target->driver_count; d++) {
+                const char *driver = baked->sliders[target->drivers[d]].name;
+                const char *at = strchr(target->name, '_');
+                named += at && strncmp(at + 1, driver, strlen(driver)) == 0;
+            }
+            if (named == 0) fail_msg("'%s' is not named after its drivers", target->name);
+            if (!first) first = strchr(target->name, '_');
+            others += strcmp(strchr(target->name, '_'), first) != 0;
+            polynomials++;
+        }
     assert_true(polynomials > 10);
+    assert_true(others > polynomials / 4);
     for (int s = 0; s < rig->slider_count; s++) {
         weights[s] = 1;
         sinew_rig_shape(rig, s, shape);

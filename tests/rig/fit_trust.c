@@ -165,10 +165,34 @@ static void a_marker_that_jumps_is_not_believed(void **state) {
     release(&t);
 }
 
+/* Up to the reach, a marker moves the face as far as it lies off. What it does beyond that falls
+ * with the square of Tukey's biweight, and is nothing from two reaches on. */
+static void a_marker_moves_less_the_farther_it_is_beyond_its_reach(void **state) {
+    (void)state;
+    take t = take_of("face", false);
+    double face = sinew_diagonal(t.rig->neutral->vertex_count, t.rig->neutral->positions);
+    sinew_fit_options options;
+    sinew_fit_options_init(&options);
+    double reach = options.outlier * face;
+    int outliers;
+    double most = motion_by_jump(&t, SINEW_FIT_METHOD_SBS, reach, &outliers);
+    assert_int_equal(outliers, 0);
+    assert_true(most > 5e-5);
+    for (int k = 1; k < 10; k++) {
+        double off = k / 5.0, beyond = fmax(off - 1, 0), trust = 1 - beyond * beyond;
+        double moved = motion_by_jump(&t, SINEW_FIT_METHOD_SBS, off * reach, &outliers);
+        assert_close(moved, off * trust * trust * most, 0.02 * most);
+    }
+    assert_below(motion_by_jump(&t, SINEW_FIT_METHOD_SBS, 2 * reach, &outliers), 1e-3 * most);
+    assert_int_equal(outliers, 1);
+    release(&t);
+}
+
 int test_fit_trust(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_markers_are_believed),
         cmocka_unit_test(a_marker_that_jumps_is_not_believed),
+        cmocka_unit_test(a_marker_moves_less_the_farther_it_is_beyond_its_reach),
     };
     return cmocka_run_group_tests_name("fit trust", tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@ int test_seams(void);
 int test_parts(void);
 int test_refinements(void);
 int test_rotation_blend(void);
+int test_rotation_store(void);
 int test_stretched_pairs(void);
 int test_transfer(void);
 int test_transfer_sheets(void);

@@ -24,6 +24,7 @@ int main(void) {
     failed += test_seams();
     failed += test_refinements();
     failed += test_rotation_blend();
+    failed += test_rotation_store();
     failed += test_stretched_pairs();
     failed += test_transfer();
     failed += test_transfer_sheets();
