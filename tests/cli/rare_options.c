@@ -135,6 +135,26 @@ static void parts_resume_and_missing_frames_are_listed(void **state) {
     assert_int_equal(lines_of("sinew merge parts --missing"), 0);
 }
 
+/* Four frames are computed before their time is known; then the budget is used up. */
+static void a_budget_that_is_used_up_leaves_the_other_frames(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("s.json", "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": \"linear\", "
+                         "\"time\": {\"fps\": 20}, \"curves\": {\"times\": [0, 0.5], \"values\": "
+                         "{\"bend120\": [0, 1]}}, \"outputs\": {\"frames\": [\"o.pc2\"]}}");
+    expect_code(0, "sinew run s.json --quiet --out whole.pc2");
+    const char *const missing[] = {"4-10\n", "8-10\n", ""};
+    for (int call = 0; call < 3; call++) {
+        expect_code(0, "sinew run s.json --part parts --budget 1e-9 --quiet");
+        assert_int_equal(files_with("o.pc2"), call == 2); /* merged by the last */
+        assert_string_equal(expect_code(0, "sinew merge parts --missing")->out, missing[call]);
+    }
+    expect_code(0, "cmp o.pc2 whole.pc2");
+    /* time enough for all of them: one call does it */
+    expect_code(0, "rm -r parts o.pc2 && sinew run s.json --part parts --budget 1000 --quiet && "
+                   "cmp o.pc2 whole.pc2");
+}
+
 static void pictures_and_advice_follow_their_options(void **state) {
     (void)state;
     fresh_folder();
@@ -157,6 +177,7 @@ int test_rare_options(void) {
         cmocka_unit_test(rig_only_leaves_out_the_rest_of_the_file),
         cmocka_unit_test(locks_follow_their_options),
         cmocka_unit_test(parts_resume_and_missing_frames_are_listed),
+        cmocka_unit_test(a_budget_that_is_used_up_leaves_the_other_frames),
         cmocka_unit_test(pictures_and_advice_follow_their_options),
     };
     return cmocka_run_group_tests_name("rare options", tests, NULL, NULL);

@@ -237,11 +237,52 @@ static void options_take_what_their_page_says(void **state) {
     expect_code(0, "python3 check.py");
 }
 
+/* Every number of every help page has limits, is taken at both, and refused beyond. An option that
+ * does not exist follows, so that nothing runs. */
+static void numbers_are_taken_up_to_their_limits(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text(
+        "limits.py",
+        "import re, subprocess\n"
+        "def sinew(*words):\n"
+        "    r = subprocess.run(['sinew', *words, '--none'], capture_output=True, text=True,\n"
+        "                       stdin=subprocess.DEVNULL)\n"
+        "    return r.stderr\n"
+        "pages = subprocess.run(['sinew', 'help'], capture_output=True, text=True).stdout\n"
+        "count = units = 0\n"
+        "for verb in re.findall(r'^  ([a-z]+) {2,}\\S', pages, re.M):\n"
+        "    page = subprocess.run(['sinew', verb, '--help'], capture_output=True, "
+        "text=True).stdout\n"
+        "    for option in re.findall(r'^  (--[a-z0-9-]+) [A-Z]', page, re.M):\n"
+        "        said = sinew(verb, option, 'x')\n"
+        "        number = re.search(r'must be a (whole )?number', said)\n"
+        "        if not number:\n"
+        "            continue\n"
+        "        where = (verb, option)\n"
+        "        limits = re.search(r'must be between (\\S+) and (\\S+), not 1e301$', "
+        "sinew(verb, option, '1e301'))\n"
+        "        assert limits, where\n"
+        "        low, high = map(float, limits.groups())\n"
+        "        assert low < high, where\n"
+        "        for at, sign in (low, -1), (high, 1):\n"
+        "            step = 1 if number[1] else 1e-3 * (abs(at) or 1)\n"
+        "            assert 'must be between' not in sinew(verb, option, repr(at)), where\n"
+        "            said = sinew(verb, option, repr(at + sign * max(step, 1e-6 * abs(at))))\n"
+        "            assert number[1] and abs(at) > 1e6 or 'must be between' in said, (where, "
+        "said)\n"
+        "        units += (low, high) == (0, 1)\n"
+        "        count += 1\n"
+        "assert count > 80 and units > 4, (count, units)\n");
+    expect_code(0, "python3 limits.py");
+}
+
 int test_usage(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_in_the_call_are_exit_2_with_a_hint),
         cmocka_unit_test(calls_that_make_no_sense_say_why),
         cmocka_unit_test(options_take_what_their_page_says),
+        cmocka_unit_test(numbers_are_taken_up_to_their_limits),
         cmocka_unit_test(the_bare_command_lists_its_verbs),
         cmocka_unit_test(quiet_is_quiet_and_paths_may_look_like_options),
         cmocka_unit_test(a_full_output_device_is_not_success),
