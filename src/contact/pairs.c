@@ -226,10 +226,19 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
     return SINEW_OK;
 }
 
+sinew_status sn_contact_surface_hold(sn_contact_surface *s, const bool *held, sinew_error *error) {
+    bool *copy = sn_memdup(held, (size_t)s->vertex_count, sizeof *held);
+    if (!copy) return sn_no_memory(error);
+    sn_free(s->held);
+    s->held = copy;
+    return SINEW_OK;
+}
+
 void sn_contact_surface_destroy(sn_contact_surface *s) {
     if (!s) return;
     sn_free(s->triangles), sn_free(s->edges), sn_free(s->points), sn_free(s->rest);
-    sn_free(s->place), sn_free(s->takes_part), sn_free(s->crosses), sn_free(s->body);
+    sn_free(s->place), sn_free(s->takes_part), sn_free(s->crosses), sn_free(s->body),
+        sn_free(s->held);
     sn_hierarchy_free(&s->point_tree), sn_hierarchy_free(&s->edge_tree);
     sn_hierarchy_free(&s->triangle_tree);
     sn_free(s);

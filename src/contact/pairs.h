@@ -39,6 +39,7 @@ typedef struct sn_contact_surface {
     bool *takes_part; /* per triangle of the mesh */
     bool *crosses;    /* per vertex of the mesh: of a triangle that crosses at rest */
     int *body;        /* per vertex of the mesh: the rigid body that it belongs to, or -1 */
+    bool *held;       /* per vertex of the mesh: contact cannot move it; NULL: it can move all */
 } sn_contact_surface;
 
 /* Triangles whose corners are all `inside` (NULL: all). rigid: per vertex (NULL: none), whole
@@ -48,6 +49,9 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
                                        double gap, sn_contact_surface **surface,
                                        sinew_error *error);
 void sn_contact_surface_destroy(sn_contact_surface *surface);
+/* Pairs of held vertices alone are left out: contact could do nothing about them. Copied. */
+sinew_status sn_contact_surface_hold(sn_contact_surface *surface, const bool *held,
+                                     sinew_error *error);
 
 /* Vertex v[0] and triangle v[1..3], or edges v[0] v[1] and v[2] v[3]. */
 typedef struct sn_contact_pair {
@@ -71,12 +75,23 @@ sinew_status sn_contact_work_create(const sn_contact_surface *surface, sn_contac
                                     sinew_error *error);
 void sn_contact_work_destroy(sn_contact_work *work);
 
+/* The next search does not start from what the last one found. */
+void sn_contact_forget(sn_contact_work *work);
+
 /* Pairs that may come nearer than `margin` on the straight path from x0 to x1, in a fixed order,
  * and some that will not; valid until the next search. Pairs that share a vertex or are exempt are
  * left out. A search whose path is little off the last one's costs next to nothing. */
 sinew_status sn_contact_find(const sn_contact_surface *surface, sn_contact_work *work,
                              const double *x0, const double *x1, double margin,
                              const sn_contact_pair **pairs, int *count, sinew_error *error);
+
+/* When the next paths begin and end. Pairs that were found for a path hold for parts of it, so that
+ * telling times saves searches. Paths that nothing is told about begin at 0 and end at 1. */
+void sn_contact_set_times(sn_contact_work *work, double from, double to);
+/* Where the points of the surface are going to move, but for what contact changes: by
+ * displacement[3n] (borrowed) in a unit of time, until `end`. A search then looks ahead. NULL: it is
+ * not known. */
+void sn_contact_set_course(sn_contact_work *work, const double *displacement, double end);
 
 /* The fraction of the path from x0 to x1 after which the pair is still farther apart than `reach`;
  * 1 when it is throughout. Never too late. */

@@ -3,7 +3,11 @@
  * A search bounds the paths of all points, edges and triangles by trees, and keeps the pairs whose
  * bounds meet. It looks a little further than it was asked to, so that its pairs also hold for
  * paths that are a little off. When only some points leave that room, as where lips are pressed
- * apart between two searches of a frame, their pairs alone are looked for again. The pairs come in
+ * apart between two searches of a frame, their pairs alone are looked for again.
+ *
+ * What is apart on a path is so on any part of it. Points that contact has moved go on beside their
+ * path as they are: relative to the path, at the same times, they stay where they are, so that the
+ * pairs of one search hold for several steps along it. The pairs come in
  * the order of the trees in both cases, so that results do not depend on which it was. */
 #include "contact/search.h"
 
@@ -23,6 +27,10 @@ enum { MOST_TESTS = 2048, MOST_FOUND = 32, LEAST_BUDGET = 1 << 20 };
 enum { BLOCK = 32, ITEMS = BLOCK * SN_HIERARCHY_LEAF };
 /* Points of which at most this fraction is off are searched for alone. */
 #define SOME 0.5
+/* Steps that a search looks ahead; a search that looks this many times farther than is needed is
+ * done again. */
+#define AHEAD      4
+#define MOST_AHEAD 8
 
 static bool make_tree(const sn_hierarchy *h, sn_fitted_tree *tree) {
     size_t count = (size_t)h->count, nodes = (size_t)sn_hierarchy_nodes(h);
@@ -59,10 +67,14 @@ sinew_status sn_contact_work_create(const sn_contact_surface *s, sn_contact_work
     w->from = SN_NEW(double, 3 * (size_t)s->vertex_count);
     w->to = SN_NEW(double, 3 * (size_t)s->vertex_count);
     w->off = SN_NEW(bool, s->point_count);
+    w->beside = SN_NEW0(double, s->point_count);
+    w->ahead = SN_NEW(double, 3 * (size_t)s->vertex_count);
+    w->known[1] = w->part[1] = 1;
     w->target = SN_NEW(double, 3 * (size_t)s->vertex_count);
     w->share = SN_NEW(double, s->vertex_count);
     if (!made || !w->ways || !w->blocks || !w->leaves || !w->from || !w->to || !w->off ||
-        !w->target || !w->share || !SN_RESERVE(w->found.pairs, w->found.capacity, 1024)) {
+        !w->beside || !w->ahead || !w->target || !w->share ||
+        !SN_RESERVE(w->found.pairs, w->found.capacity, 1024)) {
         sn_contact_work_destroy(w);
         return sn_no_memory(error);
     }
@@ -77,7 +89,20 @@ void sn_contact_work_destroy(sn_contact_work *w) {
     sn_free_aligned(w->ways);
     sn_free(w->blocks), sn_free(w->leaves), sn_free(w->found.pairs), sn_free(w->merged.pairs);
     sn_free(w->from), sn_free(w->to), sn_free(w->off), sn_free(w->target), sn_free(w->share);
+    sn_free(w->beside), sn_free(w->ahead);
     sn_free(w);
+}
+
+void sn_contact_forget(sn_contact_work *w) {
+    w->margin = 0;
+}
+
+void sn_contact_set_times(sn_contact_work *w, double from, double to) {
+    w->part[0] = from, w->part[1] = to;
+}
+
+void sn_contact_set_course(sn_contact_work *w, const double *displacement, double end) {
+    w->course = displacement, w->end = end;
 }
 
 /* ---- one pair -------------------------------------------------------------------------------- */
@@ -111,6 +136,11 @@ static bool of_one_body(const sn_contact_surface *s, const sn_contact_pair *pair
     return body >= 0 && body == s->body[pair->v[3]];
 }
 
+static bool all_held(const sn_contact_surface *s, const sn_contact_pair *pair) {
+    const int *v = pair->v;
+    return s->held && s->held[v[0]] && s->held[v[1]] && s->held[v[2]] && s->held[v[3]];
+}
+
 /* One search, shared by the threads that work on it. */
 typedef struct pair_search {
     const sn_contact_surface *s;
@@ -125,11 +155,26 @@ static bool over_budget(const pair_search *p) {
     return atomic_load(&p->tests) > p->most_tests || atomic_load(&p->found) > p->most_found;
 }
 
+/* How far points of the pair's two parts may be beside their paths. */
+static double beside(const sn_contact_surface *s, const sn_contact_work *w,
+                     const sn_contact_pair *pair) {
+    double first = 0, second = 0;
+    for (int i = 0; i < 4; i++) {
+        double room = w->beside[s->place[pair->v[i]]];
+        if (i < (pair->edges ? 2 : 1))
+            first = fmax(first, room);
+        else
+            second = fmax(second, room);
+    }
+    return first + second;
+}
+
 /* False: no memory. */
 static bool test_pair(const pair_search *p, bool edges, int i, int j, sn_pair_list *list) {
     sn_contact_pair pair = pair_of(p->s, edges, i, j);
-    if (share_a_vertex(&pair) || of_one_body(p->s, &pair) ||
-        !sn_contact_may_meet(p->s, &pair, p->w->from, p->w->to, p->wide))
+    if (share_a_vertex(&pair) || of_one_body(p->s, &pair) || all_held(p->s, &pair) ||
+        !sn_contact_may_meet(p->s, &pair, p->w->from, p->w->to,
+                             p->wide + beside(p->s, p->w, &pair)))
         return true;
     if (!SN_RESERVE(list->pairs, list->capacity, list->count + 1)) return false;
     list->pairs[list->count++] = pair;
@@ -225,11 +270,10 @@ static sinew_status fit_tree(const sn_contact_surface *s, const sn_contact_work 
 }
 
 /* The path of point i, which the pairs found hold for, and its hull. */
-static void bound_way(const sn_contact_surface *s, const sn_contact_work *w, int i,
-                      const double *x0, const double *x1, double wide) {
-    int v = s->points[i];
-    sn_put(w->from, v, sn_at(x0, v)), sn_put(w->to, v, sn_at(x1, v));
-    w->ways[i] = sn_hull_of_way(&w->frame, sn_at(x0, v), sn_at(x1, v), 0.5 * wide);
+static void bound_way(const sn_contact_surface *s, const sn_contact_work *w, int i, sn_vec3 from,
+                      sn_vec3 to, double beside, double wide) {
+    sn_put(w->from, s->points[i], from), sn_put(w->to, s->points[i], to), w->beside[i] = beside;
+    w->ways[i] = sn_hull_of_way(&w->frame, from, to, 0.5 * wide + beside);
 }
 
 typedef struct bound_ways_loop {
@@ -248,7 +292,7 @@ static void bound_ways(void *context, sn_span span) {
     const double *x1 = loop->x1;
     double wide = loop->wide;
     SN_IN_SPAN(int, i, span) {
-        bound_way(s, w, i, x0, x1, wide);
+        bound_way(s, w, i, sn_at(x0, s->points[i]), sn_at(x1, s->points[i]), 0, wide);
     }
 }
 
@@ -294,37 +338,66 @@ static sinew_status search_all(const sn_contact_surface *s, sn_contact_work *w, 
 
 /* ---- pairs of some points -------------------------------------------------------------------- */
 
+/* Which part of what the pairs hold for is asked for: [0, 1] when it is all. */
+static void find_part(const sn_contact_work *w, double part[2]) {
+    double length = w->known[1] - w->known[0];
+    for (int end = 0; end < 2; end++)
+        part[end] = w->part[end] == w->known[end] ? end : (w->part[end] - w->known[0]) / length;
+}
+
+/* By how much point i is beside its path at both ends of the part. */
+static void find_beside(const sn_contact_work *w, int v, const double part[2], const double *x0,
+                        const double *x1, sn_vec3 apart[2]) {
+    sn_vec3 from = sn_at(w->from, v), to = sn_at(w->to, v);
+    apart[0] = sn_sub(sn_at(x0, v), part[0] > 0 ? sn_lerp(from, to, part[0]) : from);
+    apart[1] = sn_sub(sn_at(x1, v), part[1] < 1 ? sn_lerp(from, to, part[1]) : to);
+}
+
 /* Points whose paths have left what the last search holds for: a vertex that is off by d on the
  * path changes distances by at most d. Returns how many, or -1 when everything must be searched
  * again. */
 static int find_off(const sn_contact_surface *s, const sn_contact_work *w, const double *x0,
                     const double *x1, double margin) {
-    double room = 0.5 * (w->margin - margin);
+    double room = 0.5 * (w->margin - margin), part[2];
     int count = 0;
     if (!(room >= 0 && w->margin > 0)) return -1;
+    find_part(w, part);
     for (int i = 0; i < s->point_count; i++) {
-        int v = s->points[i];
-        sn_vec3 a = sn_sub(sn_at(x0, v), sn_at(w->from, v));
-        sn_vec3 b = sn_sub(sn_at(x1, v), sn_at(w->to, v));
-        w->off[i] = !(fmax(sn_dot(a, a), sn_dot(b, b)) <= room * room);
+        sn_vec3 apart[2];
+        double most = room + w->beside[i];
+        find_beside(w, s->points[i], part, x0, x1, apart);
+        w->off[i] = !(fmax(sn_dot(apart[0], apart[0]), sn_dot(apart[1], apart[1])) <= most * most);
         count += w->off[i];
     }
     return count;
 }
 
-/* False: a point has left the frame of the hulls. */
+static bool in_frame(const sn_contact_work *w, sn_vec3 p) {
+    p = sn_sub(p, w->frame.center);
+    return fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) * w->frame.scale <= 1;
+}
+
+/* Where a point that is off goes: as asked for when that is all the path, otherwise along its old
+ * path and beside it. False: it has left the frame of the hulls. */
 static bool bound_off(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
                       const double *x1) {
+    double part[2];
+    find_part(w, part);
+    bool all = part[0] == 0 && part[1] == 1;
     for (int i = 0; i < s->point_count; i++) {
         if (!w->off[i]) continue;
-        for (int end = 0; end < 2; end++) {
-            sn_vec3 p = sn_sub(sn_at(end ? x1 : x0, s->points[i]), w->frame.center);
-            if (!(fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) * w->frame.scale <= 1)) return false;
+        int v = s->points[i];
+        sn_vec3 from = sn_at(x0, v), to = sn_at(x1, v);
+        double beside = 0;
+        if (!all) {
+            sn_vec3 apart[2];
+            find_beside(w, v, part, x0, x1, apart);
+            sn_vec3 middle = sn_lerp(apart[0], apart[1], 0.5);
+            beside = 0.5 * sn_distance(apart[0], apart[1]);
+            from = sn_add(sn_at(w->from, v), middle), to = sn_add(sn_at(w->to, v), middle);
         }
-    }
-    for (int i = 0; i < s->point_count; i++) {
-        if (!w->off[i]) continue;
-        bound_way(s, w, i, x0, x1, w->margin);
+        if (!in_frame(w, from) || !in_frame(w, to)) return false;
+        bound_way(s, w, i, from, to, beside, w->margin);
     }
     return true;
 }
@@ -520,17 +593,49 @@ static sinew_status search_some(const sn_contact_surface *s, sn_contact_work *w,
     return SINEW_OK;
 }
 
+/* Whether what was searched for contains the part that is asked for, and is not much longer. */
+static bool contains_part(const sn_contact_work *w) {
+    double asked = w->part[1] - w->part[0];
+    return w->known[0] <= w->part[0] && w->part[1] <= w->known[1] &&
+           (asked == 0 || w->known[1] - w->known[0] <= MOST_AHEAD * asked);
+}
+
+/* Looks ahead, so that the next steps have their pairs. *fits: false when that is too much. */
+static sinew_status search_ahead(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
+                                 double wide, bool *fits, sinew_error *error) {
+    double from = w->part[0], to = fmin(w->end, from + AHEAD * (w->part[1] - from));
+    for (size_t i = 0; i < 3 * (size_t)s->vertex_count; i++)
+        w->ahead[i] = x0[i] + (to - from) * w->course[i];
+    w->margin = 0;
+    SN_TRY(search_all(s, w, x0, w->ahead, wide, fits, error));
+    if (*fits) w->margin = wide, w->known[0] = from, w->known[1] = to;
+    return SINEW_OK;
+}
+
+/* What the last search found, with the pairs of points that are off anew. *fits: it is enough. */
+static sinew_status search_again(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
+                                 const double *x1, double margin, bool *fits, sinew_error *error) {
+    int off = contains_part(w) ? find_off(s, w, x0, x1, margin) : -1;
+    *fits = off == 0;
+    if (off > 0 && off <= SOME * s->point_count) SN_TRY(search_some(s, w, x0, x1, fits, error));
+    return SINEW_OK;
+}
+
 sinew_status sn_contact_find(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
                              const double *x1, double margin, const sn_contact_pair **pairs,
                              int *count, sinew_error *error) {
-    int off = find_off(s, w, x0, x1, margin);
-    bool fits = off == 0;
-    if (off > 0 && off <= SOME * s->point_count) SN_TRY(search_some(s, w, x0, x1, &fits, error));
+    double wide = fmax(margin, s->gap) + s->slack;
+    bool fits;
+    SN_TRY(search_again(s, w, x0, x1, margin, &fits, error));
+    if (!fits && w->course && w->part[1] > w->part[0]) {
+        SN_TRY(search_ahead(s, w, x0, wide, &fits, error));
+        if (fits) SN_TRY(search_again(s, w, x0, x1, margin, &fits, error));
+    }
     for (int narrow = 0; !fits && narrow < 2; narrow++) {
-        double wide = narrow ? margin : fmax(margin, s->gap) + s->slack;
         w->margin = 0;
-        SN_TRY(search_all(s, w, x0, x1, wide, &fits, error));
-        if (fits) w->margin = wide;
+        SN_TRY(search_all(s, w, x0, x1, narrow ? margin : wide, &fits, error));
+        if (fits) w->margin = narrow ? margin : wide;
+        w->known[0] = w->part[0], w->known[1] = w->part[1];
     }
     if (!fits)
         return sn_fail(error, SINEW_BAD_INPUT,

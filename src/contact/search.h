@@ -27,9 +27,16 @@ struct sn_contact_work {
     int *leaves; /* one list of leaves per thread */
     int threads, leaf_room;
     sn_pair_list found, merged; /* in the order of their keys */
-    /* what the pairs found hold for: paths from `from` to `to`, and others as near as this */
+    /* what the pairs found hold for: paths from `from` to `to` over the times `known`, parts of
+     * them, and others as near as this and what a point has beside */
     double *from, *to; /* 3 per vertex of the mesh */
-    double margin;     /* 0: nothing was searched for yet */
+    double *beside;    /* per point */
+    double known[2];
+    double margin; /* 0: nothing was searched for yet */
+    /* what is asked for: the times of the next paths, and where they lead until `end` */
+    double part[2], end;
+    const double *course; /* 3 per vertex: displacement in a unit of time; NULL: not known */
+    double *ahead;        /* 3 per vertex: the shape that the course leads to */
     bool *off;         /* per point: its path has left what the pairs hold for */
     double *target;    /* 3 per vertex: the full path while it is cut back */
     double *share;     /* per vertex: what is left of its path */

@@ -48,6 +48,7 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
     sn_force_contact *c = SN_NEW0(sn_force_contact, 1);
     if (!c) return sn_no_memory(error);
     c->surface = surface, c->skin = skin, c->factor = factor, c->block = region;
+    c->times[1] = 1;
     size_t n = (size_t)surface->vertex_count;
     c->right = SN_NEW(float, 3 * n), c->goal = SN_NEW(double, 3 * n);
     c->at = SN_NEW(double, 3 * n), c->next = SN_NEW(double, 3 * n);
@@ -103,9 +104,17 @@ void sn_force_contact_set_most(sn_force_contact *c, int most) {
     c->most = (size_t)most;
 }
 
+void sn_force_contact_set_path(sn_force_contact *c, const double *path, double from, double to,
+                               double most) {
+    c->path = path, c->most_slip = most;
+    c->times[0] = path ? from : 0, c->times[1] = path ? to : 1;
+    sn_contact_set_course(c->work, path, 1);
+}
+
 void sn_force_contact_reset(sn_force_contact *c) {
     c->touch_count = 0;
     sn_force_contact_shrink(c, 0);
+    sn_contact_forget(c->work);
 }
 
 /* ---- the past -------------------------------------------------------------------------------- */
@@ -654,6 +663,21 @@ static bool too_many(const sn_force_contact *c) {
     return c->most > 0 && c->touch_count > c->most;
 }
 
+/* How far the sides of a pair move against each other along the path: the most of all pairs, or of
+ * those that press. */
+static double slip_of(const sn_force_contact *c, bool pressing) {
+    double most = 0;
+    for (size_t p = 0; c->path && p < c->touch_count; p++) {
+        const sn_touch *t = &c->touches[p];
+        sn_vec3 slip = {0, 0, 0};
+        if (pressing && !(t->force > 0)) continue;
+        for (int i = 0; i < 4; i++)
+            slip = sn_add_scaled(slip, t->weight[i], sn_at(c->path, t->pair.v[i]));
+        most = fmax(most, sn_dot(slip, slip));
+    }
+    return sqrt(most);
+}
+
 /* Pairs that are known are linearised anew, also those without a force: they would come back. New
  * ones that come too near are added. *found: how many are too near. */
 static sinew_status find_touches(sn_force_contact *c, const double *x0, const double *x, int *found,
@@ -697,6 +721,7 @@ static sinew_status advance(sn_force_contact *c, const double *x, sinew_error *e
     memcpy(c->next, x, bytes);
     SN_TRY(sn_contact_cut_back(c->surface, c->work, c->at, c->next, &cut, error));
     memcpy(c->at, c->next, bytes);
+    sn_contact_set_times(c->work, c->times[1], c->times[1]);
     return SINEW_OK;
 }
 
@@ -706,12 +731,14 @@ sinew_status sn_force_contact_find(sn_force_contact *c, const double *x0, double
     *info = (sn_force_contact_info){.cut = 1};
     if (c->touch_count > 0) SN_TRY(press_apart(c, x, error));
     memcpy(c->at, x0, 3 * sizeof(double) * (size_t)c->surface->vertex_count);
+    sn_contact_set_times(c->work, c->times[0], c->times[1]);
     for (int round = 0; round < SN_FORCE_CONTACT_ROUNDS; round++) {
         int found;
         if (sn_cancelled(monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
         SN_TRY(find_touches(c, c->at, x, &found, error));
         if (found == 0) break;
-        if (too_many(c)) {
+        info->slip = round == 0 ? slip_of(c, false) : 0;
+        if (too_many(c) || info->slip > c->most_slip) {
             info->crowded = true;
             return SINEW_OK;
         }
@@ -725,6 +752,7 @@ sinew_status sn_force_contact_find(sn_force_contact *c, const double *x0, double
         acts |= t->force != 0;
     }
     if (!c->own && acts) displace(c, x);
+    info->slip = slip_of(c, true);
     SN_TRY(sn_contact_cut_back(c->surface, c->work, c->at, x, &info->cut, error));
     if (acts || info->cut < 1)
         info->released = sn_force_contact_release(c->skin, c->surface->gap, c->goal, x, c->stack);
@@ -777,19 +805,6 @@ void sn_force_contact_rub(const sn_force_contact *c, double friction, double h, 
                 sn_put(velocity, v, sn_add_scaled(sn_at(velocity, v), -share * t->weight[i], slip));
         }
     }
-}
-
-double sn_force_contact_slip(const sn_force_contact *c, const double *d) {
-    double most = 0;
-    for (size_t p = 0; p < c->touch_count; p++) {
-        const sn_touch *t = &c->touches[p];
-        sn_vec3 slip = {0, 0, 0};
-        if (!(t->force > 0)) continue;
-        for (int i = 0; i < 4; i++)
-            slip = sn_add_scaled(slip, t->weight[i], sn_at(d, t->pair.v[i]));
-        most = fmax(most, sn_dot(slip, slip));
-    }
-    return sqrt(most);
 }
 
 /* ---- what it says ---------------------------------------------------------------------------- */

@@ -31,6 +31,12 @@ void sn_force_contact_set_stick(sn_force_contact *contact, double length);
 /* A solve that finds more than this many pairs gives up at once, and its info says so. 0: it never
  * does. */
 void sn_force_contact_set_most(sn_force_contact *contact, int most);
+/* The next solve goes from the time `from` to the time `to` of a motion that displaces the vertices
+ * by path[3n] from 0 to 1, but for what contact does. It gives up at once when the sides of a pair
+ * that comes too near move against each other by more than `most` on all the path. Borrowed; NULL:
+ * nothing is known about the motion. */
+void sn_force_contact_set_path(sn_force_contact *contact, const double *path, double from,
+                               double to, double most);
 /* Forgets the frames before: pairs that pressed, and the part of N^-1 that was found for them,
  * whose bits depend on the order in which vertices touched. */
 void sn_force_contact_reset(sn_force_contact *contact);
@@ -49,7 +55,9 @@ typedef struct sn_force_contact_info {
     int pressing; /* pairs that press or stick */
     double cut;   /* smallest fraction that the guarantee left of a vertex's path */
     int released; /* vertices that were given their shape without contact */
-    bool crowded; /* more pairs than are wanted: the shape is not to be used */
+    bool crowded; /* it gave up: the shape is not to be used */
+    double slip;  /* by how much the sides of a pair that presses, or after giving up of one that
+                   * comes too near, move against each other along the path that was set: the most */
 } sn_force_contact_info;
 
 /* x moves from x0, which is free of crossings, to the nearest free shape near it. */
@@ -63,10 +71,6 @@ const double *sn_force_contact_unstuck(const sn_force_contact *contact);
  * of the normal part that contact made over the time h (Coulomb). */
 void sn_force_contact_rub(const sn_force_contact *contact, double friction, double h,
                           double *velocity);
-
-/* By how much the two sides of a pair that pressed in the last solve move against each other when
- * the vertices move by displacement[3n]: the most of all pairs. */
-double sn_force_contact_slip(const sn_force_contact *contact, const double *displacement);
 
 /* Pairs that pressed in the last solve, at its shape x: fills up to `capacity` and returns how many
  * it filled. */

@@ -90,6 +90,7 @@ sinew_status sn_layer_contact_create(const sn_skin *skin, const sinew_rig *rig,
         status = sn_contact_surface_create(mesh->vertex_count, skin->rest, mesh->triangle_count,
                                            mesh->triangles, inside, teeth, GAP * skin->diagonal,
                                            &c->surface, error);
+    if (status == SINEW_OK) status = sn_contact_surface_hold(c->surface, c->skin->fixed, error);
     sn_free(inside), sn_free(teeth);
     if (status != SINEW_OK) {
         sn_layer_contact_destroy(c);
@@ -226,8 +227,9 @@ sinew_status sn_layer_contact_solve(sn_layer_contact_work *w, double *x,
     return SINEW_OK;
 }
 
-double sn_layer_contact_slip(const sn_layer_contact_work *w, const double *displacement) {
-    return sn_force_contact_slip(w->press, displacement);
+void sn_layer_contact_set_path(sn_layer_contact_work *w, const double *path, double from, double to,
+                               double most) {
+    sn_force_contact_set_path(w->press, path, from, to, most);
 }
 
 int sn_layer_contact_list(const sn_layer_contact_work *w, int capacity, sinew_contact *contacts) {

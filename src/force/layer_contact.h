@@ -32,6 +32,9 @@ void sn_layer_contact_work_destroy(sn_layer_contact_work *work);
 /* Pairs beyond which a solve gives up (sn_force_contact_set_most). With it, a solve also returns
  * SINEW_BAD_INPUT at once when the search finds too much close together. */
 void sn_layer_contact_set_most(sn_layer_contact_work *work, int most);
+/* See sn_force_contact_set_path. */
+void sn_layer_contact_set_path(sn_layer_contact_work *work, const double *path, double from,
+                               double to, double most);
 /* The next frame comes from the neutral. */
 void sn_layer_contact_forget(sn_layer_contact_work *work);
 /* What is remembered of the frames before, and back. The block is the part of the inverse that was
@@ -49,8 +52,6 @@ void sn_layer_contact_shrink(sn_layer_contact_work *work, int size);
  * one. When that is not enough, x stays as it is, and info->released counts its vertices. */
 sinew_status sn_layer_contact_solve(sn_layer_contact_work *work, double *x,
                                     sn_force_contact_info *info, sinew_error *error);
-/* See sn_force_contact_slip. */
-double sn_layer_contact_slip(const sn_layer_contact_work *work, const double *displacement);
 /* Pairs that press in the last frame, see sn_force_contact_list. */
 int sn_layer_contact_list(const sn_layer_contact_work *work, int capacity, sinew_contact *contacts);
 

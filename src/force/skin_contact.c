@@ -13,11 +13,13 @@
  * SLIP: contact treats their motion as straight. Where nothing presses, one step is enough.
  *
  * A long step can pass the whole surface through itself. It is going to be halved, and pressing its
- * many pairs would cost more than all steps after it, so steps with more than MOST_PER_POINT pairs
- * per vertex are not finished. Where even the shortest step has as many, no contact is left that
- * could be resolved, and the shape stays as it was. */
+ * many pairs would cost more than all steps after it, so it is given up as soon as its pairs are
+ * known when they slide too far, or are more than MOST_PER_POINT per vertex. Where even the
+ * shortest step has as many, no contact is left that could be resolved, and the shape stays as it
+ * was. */
 #include "sinew/skin_contact.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -33,8 +35,10 @@
 #include "force/riders.h"
 #include "force/skin.h"
 
-/* Fraction of the diagonal that the two sides of a pair may move against each other in a step. */
-#define SLIP 0.002
+/* Fraction of the diagonal that the two sides of a pair may move against each other in a step. A
+ * step whose pairs move this many times as far before they press is not finished. */
+#define SLIP    0.002
+#define TOO_FAR 1.5
 
 /* Pairs per vertex, and in all, that a step may press: a surface that lies on itself everywhere has
  * about two per vertex. */
@@ -188,21 +192,22 @@ void sinew_skin_contact_state_destroy(sinew_skin_contact_state *s) {
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* Tries to go from t = from / STEPS, where contact is, to to / STEPS. *slip: how far the sides of
- * pairs that press move against each other along the whole path. */
+/* Tries to go from t = from / STEPS, where contact is, to to / STEPS. pressed->slip: along the
+ * whole path. */
 static sinew_status go(sinew_skin_contact_state *s, const double *shape, int from, int to,
-                       sn_force_contact_info *pressed, double *slip, bool *smooth,
-                       sinew_error *error) {
+                       sn_force_contact_info *pressed, bool *smooth, sinew_error *error) {
     size_t n = 3 * (size_t)s->contact->vertex_count;
     double t = (double)to / SINEW_SKIN_CONTACT_STEPS;
+    double most = s->contact->slip * SINEW_SKIN_CONTACT_STEPS / (to - from);
     if (to == SINEW_SKIN_CONTACT_STEPS) /* the end of the path is the shape but for rounding */
         memcpy(s->x, shape, n * sizeof *s->x);
     else
         for (size_t i = 0; i < n; i++) s->x[i] = s->contact->rest[i] + t * s->path[i];
+    sn_layer_contact_set_path(s->press, s->path, (double)from / SINEW_SKIN_CONTACT_STEPS, t,
+                              to - from > 1 ? TOO_FAR * most : INFINITY);
     SN_TRY(sn_layer_contact_solve(s->press, s->x, pressed, error));
-    *slip = pressed->crowded ? 0 : sn_layer_contact_slip(s->press, s->path);
-    *smooth = !pressed->crowded && pressed->cut == 1 && pressed->released == 0 &&
-              (to - from) * *slip <= SINEW_SKIN_CONTACT_STEPS * s->contact->slip;
+    *smooth =
+        !pressed->crowded && pressed->cut == 1 && pressed->released == 0 && pressed->slip <= most;
     return SINEW_OK;
 }
 
@@ -216,17 +221,17 @@ static sinew_status follow_path(sinew_skin_contact_state *s, const double *shape
     int at = 0, step = SINEW_SKIN_CONTACT_STEPS;
     while (at < SINEW_SKIN_CONTACT_STEPS) {
         sn_force_contact_info pressed;
-        double slip, most = SINEW_SKIN_CONTACT_STEPS * s->contact->slip;
+        double most = SINEW_SKIN_CONTACT_STEPS * s->contact->slip;
         bool smooth;
         s->kept.size = 0, s->kept.failed = false;
         sn_layer_contact_pack(s->press, &s->kept);
         if (s->kept.failed) return sn_no_memory(error);
-        SN_TRY(go(s, shape, at, at + step, &pressed, &slip, &smooth, error));
+        SN_TRY(go(s, shape, at, at + step, &pressed, &smooth, error));
         s->info.steps++;
         if (!smooth && step > 1) {
             sn_unpack back = {.bytes = s->kept.bytes, .size = s->kept.size};
             SN_TRY(sn_layer_contact_unpack(s->press, &back, error));
-            for (step /= 2; step > 1 && step * slip > most;) step /= 2;
+            for (step /= 2; step > 1 && step * pressed.slip > most;) step /= 2;
             continue;
         }
         if (pressed.crowded)
@@ -234,7 +239,7 @@ static sinew_status follow_path(sinew_skin_contact_state *s, const double *shape
         at += step;
         s->info.contacts = pressed.pressing, s->info.released = pressed.released;
         bool fits = at % (2 * step) == 0 && at + 2 * step <= SINEW_SKIN_CONTACT_STEPS;
-        if (fits && 2 * step * slip <= most) step *= 2;
+        if (fits && 2 * step * pressed.slip <= most) step *= 2;
     }
     return SINEW_OK;
 }

@@ -556,6 +556,88 @@ static void a_repeated_search_keeps_the_order_of_many_pairs(void **state) {
     sn_contact_surface_destroy(s);
 }
 
+/* Steps along a course, with points that something pushes aside within a step: no pair is missing,
+ * neither in a step nor at its end, and steps that keep to the course share one search. */
+static void a_search_ahead_misses_no_pair(void **state) {
+    (void)state;
+    enum { STEPS = 16 };
+    sinew_error error = {0};
+    double x[6 * SHEET], to[6 * SHEET], course[6 * SHEET] = {0}, twisted[6 * SHEET];
+    int triangles[12 * SHEET], count, found, shared = 0, before = -1;
+    two_sheets(x, triangles, &count);
+    sn_contact_surface *s;
+    sn_contact_work *work;
+    assert_ok(
+        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, NULL, 1e-3, &s, &error));
+    assert_ok(sn_contact_work_create(s, &work, &error));
+    const sn_contact_pair *pairs;
+    uint64_t seed = 17;
+    for (int v = SHEET; v < 2 * SHEET; v++)
+        course[3 * v] = 0.4 * x[3 * v + 1], course[3 * v + 2] = -1.2;
+    sn_contact_set_course(work, course, 1);
+    for (int k = 0; k < STEPS; k++) {
+        double from = (double)k / STEPS, next = (double)(k + 1) / STEPS;
+        sn_contact_set_times(work, from, next);
+        for (int i = 0; i < 6 * SHEET; i++) to[i] = x[i] + course[i] / STEPS;
+        assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
+        assert_complete(s, x, to, 0.05, pairs, found);
+        shared += found == before, before = found;
+        for (int n = 0; k >= 6 && n < SHEET / 8; n++) {
+            int v = (int)(SHEET * (1 + 0.999 * test_random(&seed)));
+            to[3 * v] += 0.3 * test_random(&seed);
+            to[3 * v + 2] -= 0.8 * test_random(&seed);
+        }
+        assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
+        assert_complete(s, x, to, 0.05, pairs, found);
+        /* where the step ends, some go on being pushed */
+        sn_contact_set_times(work, next, next);
+        memcpy(twisted, to, sizeof to);
+        for (int n = 0; k >= 6 && n < 4; n++)
+            twisted[3 * (int)(SHEET * (1 + 0.999 * test_random(&seed))) + 2] -= 0.2;
+        assert_ok(sn_contact_find(s, work, to, twisted, 0.05, &pairs, &found, &error));
+        assert_complete(s, to, twisted, 0.05, pairs, found);
+        for (int i = 1; i < found; i++) assert_true(pairs[i - 1].key < pairs[i].key);
+        memcpy(x, twisted, sizeof x);
+    }
+    assert_true(shared >= 4);
+    sn_contact_work_destroy(work);
+    sn_contact_surface_destroy(s);
+}
+
+/* Pairs that contact cannot part are not looked for. */
+static void pairs_of_held_vertices_are_left_out(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    double x[6 * SHEET], to[6 * SHEET];
+    int triangles[12 * SHEET], count, found;
+    bool held[2 * SHEET] = {false};
+    two_sheets(x, triangles, &count);
+    memcpy(to, x, sizeof x);
+    for (int v = SHEET; v < 2 * SHEET; v++) to[3 * v + 2] -= 1.1;
+    sn_contact_surface *s;
+    sn_contact_work *work;
+    const sn_contact_pair *pairs;
+    assert_ok(
+        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, NULL, 1e-3, &s, &error));
+    assert_ok(sn_contact_work_create(s, &work, &error));
+    for (int v = 0; v < SHEET; v++) held[v] = true;
+    assert_ok(sn_contact_surface_hold(s, held, &error));
+    assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
+    int some = found;
+    assert_true(some > 0);
+    for (int v = 0; v < 2 * SHEET; v++) held[v] = v < SHEET || v >= 3 * SHEET / 2;
+    assert_ok(sn_contact_surface_hold(s, held, &error));
+    sn_contact_forget(work);
+    assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
+    assert_true(found > 0 && found < some);
+    for (int i = 0; i < found; i++) {
+        const int *v = pairs[i].v;
+        assert_false(held[v[0]] && held[v[1]] && held[v[2]] && held[v[3]]);
+    }
+    sn_contact_work_destroy(work);
+    sn_contact_surface_destroy(s);
+}
+
 /* Triangles with vertices of their own, each `apart` above the one before. */
 static sn_contact_surface *pile(int copies, double apart, double *x, int *triangles) {
     sinew_error error;
@@ -771,6 +853,8 @@ int test_pairs(void) {
         cmocka_unit_test(the_search_misses_no_pair),
         cmocka_unit_test(a_repeated_search_misses_no_pair_and_keeps_the_order),
         cmocka_unit_test(a_repeated_search_keeps_the_order_of_many_pairs),
+        cmocka_unit_test(a_search_ahead_misses_no_pair),
+        cmocka_unit_test(pairs_of_held_vertices_are_left_out),
         cmocka_unit_test(piles_of_triangles_cost_little),
         cmocka_unit_test(surfaces_without_memory_are_reported),
         cmocka_unit_test(only_triangles_inside_take_part),
