@@ -17,7 +17,8 @@ static sinew_status run(cli_call *call) {
 #ifdef SINEW_STUDIO
     if (studio_has_page()) {
         const studio_options settings = {
-            .path = call->argument_count ? call->arguments[0] : NULL,
+            .paths = call->arguments,
+            .path_count = call->argument_count,
             .port = cli_integer(call, "--port", 0),
             .browser = !cli_given(call, "--no-browser"),
             .quiet = call->quiet,
@@ -37,13 +38,15 @@ static sinew_status run(cli_call *call) {
 const cli_verb verb_studio = {
     .name = "studio",
     .summary = "pose, compare and animate a rig in the browser",
-    .arguments = "[RIG or SCENE]",
-    .maximum = 1,
+    .arguments = "[RIG... or SCENE]",
+    .maximum = -1,
     .options = options,
     .description =
-        "Open a rig (.glb, .obj, a rig folder), a scene (.json) or the sample face in the browser: "
-        "move sliders, drag the surface, place obstacles, play a clip, and compare the physical "
-        "result with the linear one.\n\nThe first line of output is the address, with a token that "
+        "Open a rig (.glb, .fbx, a rig folder, or a neutral .obj with its targets), a scene "
+        "(.json) or "
+        "the sample face in the browser: move sliders, drag the surface, place obstacles, play a "
+        "clip, and compare the physical result with the linear one.\n\nThe first line of output is "
+        "the address, with a token that "
         "keeps others out; the server accepts connections from this machine only. Every change is "
         "saved in PATH.studio beside the rig or scene, with its undo history. Press Ctrl-C to stop "
         "the server; the same command continues where you left off. docs/studio.md is a tour.",

@@ -142,7 +142,7 @@ static const char *hear(studio_state *state, net_client *client, const uint8_t *
 
 static json_t *document_of(const char *path, project **out) {
     sinew_error error;
-    if (project_open(path, out, &error) != SINEW_OK) return NULL;
+    if (project_open(1, (const char *[]){path}, out, &error) != SINEW_OK) return NULL;
     return project_document(*out);
 }
 

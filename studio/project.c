@@ -434,7 +434,53 @@ static sinew_status own_folder(char **folder, sinew_error *error) {
     return make_folder(path, error);
 }
 
-static sinew_status start_scene(project *p, const char *path, bool is_scene, sinew_error *error) {
+/* Where a file is, with links in its folders resolved, but as it is called itself; NULL: nowhere.
+ */
+static char *place_of(const char *path) {
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    char *clean = strndup(path, length), *slash = clean ? strrchr(clean, '/') : NULL, *place = NULL;
+    const char *name = slash ? slash + 1 : clean;
+    if (!clean || access(path, R_OK) != 0) {
+        free(clean);
+        return NULL;
+    }
+    if (strspn(name, ".") == strlen(name)) { /* . and .. */
+        place = realpath(clean, NULL);
+    } else {
+        if (slash) *slash = 0;
+        char *folder = realpath(slash == clean ? "/" : slash ? clean : ".", NULL);
+        if (folder) place = join(folder, "/", name);
+        free(folder);
+    }
+    free(clean);
+    return place;
+}
+
+/* The further files of a rig, as the scene names them: from its folder on. */
+static sinew_status add_files(const project *p, int count, const char *const *paths, json_t *files,
+                              sinew_error *error) {
+    char *folder = realpath(p->folder, NULL);
+    size_t length = folder && strcmp(folder, "/") != 0 ? strlen(folder) : 0;
+    sinew_status status = SINEW_OK;
+    for (int i = 0; status == SINEW_OK && i < count; i++) {
+        char *place = place_of(paths[i]);
+        if (!folder || !place)
+            status = fail(error, SINEW_IO, "cannot read %s: %s", paths[i], strerror(errno));
+        else if (strncmp(place, folder, length) != 0 || place[length] != '/')
+            status = fail(error, SINEW_BAD_INPUT,
+                          "%s is not in the folder of the rig (%s): copy or link it there",
+                          paths[i], folder);
+        else
+            json_array_append_new(files, json_string(place + length + 1));
+        free(place);
+    }
+    free(folder);
+    return status;
+}
+
+static sinew_status start_scene(project *p, const char *path, bool is_scene, int more,
+                                const char *const *others, sinew_error *error) {
     sinew_scene *scene = NULL;
     sinew_status status;
     if (is_scene) {
@@ -449,7 +495,9 @@ static sinew_status start_scene(project *p, const char *path, bool is_scene, sin
              : json_pack("{s:i,s:{s:s},s:{s:f,s:f,s:f}}", "sinew", 1, "rig", "sample", "face",
                          "weights", "jawOpen", 0.35, "mouthSmileLeft", 0.6, "mouthSmileRight", 0.6);
     examples_use_spring(document);
-    status = replace_document(p, document, error);
+    status = add_files(p, more, others, json_object_get(json_object_get(document, "rig"), "files"),
+                       error);
+    if (status == SINEW_OK) status = replace_document(p, document, error);
     json_decref(document);
     return status;
 }
@@ -480,7 +528,9 @@ static sinew_status check_kind(const char *path, bool is_scene, sinew_error *err
     return fail(error, SINEW_BAD_INPUT, "%s: is not a rig, a mesh or a scene (.json)%s", path, "");
 }
 
-sinew_status project_open(const char *path, project **out, sinew_error *error) {
+sinew_status project_open(int path_count, const char *const *paths, project **out,
+                          sinew_error *error) {
+    const char *path = path_count ? paths[0] : NULL;
     project *p = calloc(1, sizeof *p);
     if (!p) return fail(error, SINEW_NO_MEMORY, "out of memory", "", "");
     p->lock = -1;
@@ -489,6 +539,9 @@ sinew_status project_open(const char *path, project **out, sinew_error *error) {
     bool is_scene = length > 5 && !strcmp(path + length - 5, ".json");
     if (path) {
         status = check_kind(path, is_scene, error);
+        if (is_scene && path_count > 1)
+            status = fail(error, SINEW_BAD_INPUT, "%s is a scene, which names its own files%s",
+                          path, "");
         while (length > 1 && path[length - 1] == '/') length--;
         char *clean = strndup(path, length);
         char *slash = strrchr(clean, '/');
@@ -497,13 +550,14 @@ sinew_status project_open(const char *path, project **out, sinew_error *error) {
         p->name = strdup(slash ? slash + 1 : clean);
         p->home = join(clean, ".studio", "");
         if (is_scene) p->scene_path = strdup(path);
-        if (status == SINEW_OK) status = start_scene(p, clean, is_scene, error);
+        if (status == SINEW_OK)
+            status = start_scene(p, clean, is_scene, path_count - 1, paths + 1, error);
         free(clean);
     } else {
         status = own_folder(&p->folder, error);
         p->name = strdup("untitled");
         if (status == SINEW_OK) p->home = join(p->folder, "/untitled.studio", "");
-        if (status == SINEW_OK) status = start_scene(p, NULL, false, error);
+        if (status == SINEW_OK) status = start_scene(p, NULL, false, 0, NULL, error);
     }
     if (status == SINEW_OK) {
         const char *slash = strrchr(p->home, '/');

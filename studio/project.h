@@ -21,8 +21,10 @@
 
 typedef struct project project;
 
-/* path: a scene (.json), a rig, or NULL for a project of the user's own. */
-sinew_status project_open(const char *path, project **out, sinew_error *error);
+/* A scene (.json), a rig of one or several files, or none for a project of the user's own. Further
+ * files must be in the folder of the first. */
+sinew_status project_open(int path_count, const char *const *paths, project **out,
+                          sinew_error *error);
 void project_close(project *p);
 
 /* The session that solvers share. Another scene (a patch of the whole document) is another session;

@@ -23,6 +23,25 @@ static size_t count_shown(const sinew_mesh *mesh, bool *hidden) {
     return count;
 }
 
+/* The box of the vertices that targets move by more than a tenth of the largest move: lowest and
+ * highest corner, or null. */
+static json_t *moved_box(const sinew_rig *rig) {
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    double most = 0;
+    for (int k = 0; k < rig->target_count; k++)
+        for (int i = 0; i < 3 * rig->targets[k].count; i++)
+            most = fmax(most, fabs(rig->targets[k].deltas[i]));
+    for (int k = 0; k < rig->target_count; k++)
+        for (int i = 0; i < rig->targets[k].count; i++) {
+            const double *d = rig->targets[k].deltas + 3 * (size_t)i;
+            const double *p = rig->neutral->positions + 3 * (size_t)rig->targets[k].vertices[i];
+            if (!(fmax(fabs(d[0]), fmax(fabs(d[1]), fabs(d[2]))) > 0.1 * most)) continue;
+            for (int c = 0; c < 3; c++) low[c] = fmin(low[c], p[c]), high[c] = fmax(high[c], p[c]);
+        }
+    return most > 0 ? json_pack("[f,f,f,f,f,f]", low[0], low[1], low[2], high[0], high[1], high[2])
+                    : json_null();
+}
+
 net_message *rig_message(const sinew_rig *rig, const char *type, const char *example) {
     const sinew_mesh *mesh = rig->neutral;
     size_t n = (size_t)mesh->vertex_count, all = (size_t)mesh->triangle_count, inside = 0;
@@ -57,12 +76,12 @@ net_message *rig_message(const sinew_rig *rig, const char *type, const char *exa
     int32_t *part = malloc(m * sizeof *part + 4);
     uint32_t *members = malloc(inside * sizeof *members + 4);
     json_t *header = json_pack(
-        "{s:s,s:s?,s:i,s:o,s:o,s:o,s:f,s:[[s,s,I],[s,s,I],[s,s,I],[s,s,I],[s,s,I]]}", "type", type,
-        "example", example, "vertices", mesh->vertex_count, "sliders", sliders, "regions", regions,
-        "parts", parts, "diagonal", sinew_diagonal(mesh->vertex_count, mesh->positions), "arrays",
-        "neutral", "f32", (json_int_t)(3 * n), "triangles", "u32", (json_int_t)(3 * m),
-        "triangle_face", "u32", (json_int_t)m, "triangle_part", "i32", (json_int_t)m,
-        "region_vertices", "u32", (json_int_t)inside);
+        "{s:s,s:s?,s:i,s:o,s:o,s:o,s:f,s:o,s:[[s,s,I],[s,s,I],[s,s,I],[s,s,I],[s,s,I]]}", "type",
+        type, "example", example, "vertices", mesh->vertex_count, "sliders", sliders, "regions",
+        regions, "parts", parts, "diagonal", sinew_diagonal(mesh->vertex_count, mesh->positions),
+        "moved", moved_box(rig), "arrays", "neutral", "f32", (json_int_t)(3 * n), "triangles",
+        "u32", (json_int_t)(3 * m), "triangle_face", "u32", (json_int_t)m, "triangle_part", "i32",
+        (json_int_t)m, "region_vertices", "u32", (json_int_t)inside);
     net_message *message = NULL;
     char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
     if (neutral && triangles && faces && part && members && text) {

@@ -180,7 +180,8 @@ sinew_status studio_run(const studio_options *options, const sinew_monitor *moni
                                   .stopped = stopped,
                                   .log = log_line,
                                   .user = &s};
-    sinew_status status = project_open(options->path, &s.state.project, error);
+    sinew_status status =
+        project_open(options->path_count, options->paths, &s.state.project, error);
     if (status == SINEW_OK) status = listen_again(&s, options->port, &from_net, error);
     if (status == SINEW_OK) status = solver_create(&from_solver, &s.state.solver, error);
     if (status == SINEW_OK) {

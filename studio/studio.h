@@ -17,10 +17,11 @@
 #include <sinew/sinew.h>
 
 typedef struct studio_options {
-    const char *path; /* a rig or a scene; NULL: the sample face */
-    int port;         /* 0: any free one */
-    bool browser;     /* open the address in the browser */
-    bool quiet;       /* no log lines on standard error */
+    int path_count;           /* 0: the sample face */
+    const char *const *paths; /* a scene, or a rig: a file, a folder, or a neutral and targets */
+    int port;                 /* 0: any free one */
+    bool browser;             /* open the address in the browser */
+    bool quiet;               /* no log lines on standard error */
 } studio_options;
 
 /* False when the page was not built in: Node was missing at build time. */

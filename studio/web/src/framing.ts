@@ -3,11 +3,22 @@ import * as THREE from 'three';
 import type { Rig } from './state';
 
 /**
- * Frames the neutral (or `shapes`, one after the other), faces from a little to the side; `aim` names a region to frame instead.
- * `room` is the fraction of the height that the shape may fill.
+ * What targets move, with what is around it, where that is a small part of the rig, as the face of a body is; otherwise null.
  */
-export function frameRig(camera: THREE.PerspectiveCamera, rig: Rig, aim: string | undefined, aspect: number, shapes = rig.neutral, room = 1) {
-  const box = new THREE.Box3().setFromArray(shapes as unknown as number[]);
+function movedPart(rig: Rig) {
+  if (!rig.moved) return null;
+  const box = new THREE.Box3().setFromArray(rig.moved);
+  const size = Math.max(box.getSize(new THREE.Vector3()).length(), 0.05 * rig.diagonal);
+  return 3 * size < rig.diagonal ? box.expandByScalar(0.3 * size) : null;
+}
+
+/**
+ * Frames the neutral (or `shapes`, one after the other), faces from a little to the side; `aim` names a region to frame instead.
+ * `room` is the fraction of the height that the shape may fill. Of a rig that moves a small part of itself, that part is framed,
+ * unless it is to be `whole`.
+ */
+export function frameRig(camera: THREE.PerspectiveCamera, rig: Rig, aim: string | undefined, aspect: number, shapes = rig.neutral, room = 1, whole = false) {
+  const box = (!whole && movedPart(rig)) || new THREE.Box3().setFromArray(shapes as unknown as number[]);
   const region = rig.regions.find((r) => r.name === aim);
   if (region) {
     box.makeEmpty();

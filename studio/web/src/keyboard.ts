@@ -43,7 +43,7 @@ export function onKey(event: KeyboardEvent) {
     m: () => state.member.markers.value && chooseTool('map'),
     w: () => (state.wireframe.value = !state.wireframe.value),
     h: () => (state.overlay.value = cycle(['none', 'difference', 'stretch', 'motion'], state.overlay.value)),
-    f: () => view.value?.home(),
+    f: () => view.value?.frame(),
     r: () => setWeights(Object.fromEntries((state.rig.value?.sliders ?? []).map((s) => [s.name, s.rest])), 'Reset all sliders'),
     t: () => (state.theme.value = state.theme.value === 'dark' ? 'light' : 'dark'),
     '/': () => document.getElementById('slider-search')?.focus(),

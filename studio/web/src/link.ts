@@ -128,6 +128,7 @@ function readRig(header: Header, arrays: { [name: string]: ArrayBufferView }): s
   return {
     vertices: header.vertices as number,
     diagonal: header.diagonal as number,
+    moved: header.moved as state.Rig['moved'],
     sliders: header.sliders as state.Slider[],
     parts: header.parts as string[],
     regions,

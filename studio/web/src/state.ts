@@ -14,6 +14,8 @@ export interface Rig {
   vertices: number;
   diagonal: number;
   sliders: Slider[];
+  /** Lowest and highest corner of what targets move. */
+  moved: [number, number, number, number, number, number] | null;
   regions: { name: string; vertices: Uint32Array }[];
   parts: string[];
   neutral: Float32Array;

@@ -63,6 +63,8 @@ export class View {
   private thumbnails: Thumbnails | null = null;
   private previews = new Map<state.Preview, { camera: THREE.PerspectiveCamera; thumbnails: Thumbnails }>();
   private homeCamera = new THREE.PerspectiveCamera();
+  /** What is in the frame, until somebody turns the view. */
+  private framed: 'moved part' | 'whole' | null = null;
   /** Pixels by which the picture is moved up, out of what covers it. */
   private lift = 0;
   private dirty = true;
@@ -124,7 +126,7 @@ export class View {
     this.orbit = new OrbitControls(this.camera, host);
     this.orbit.enableDamping = false;
     this.orbit.addEventListener('change', () => this.invalidate());
-    this.orbit.addEventListener('start', () => (this.isFraming = false));
+    this.orbit.addEventListener('start', () => this.unframe());
     this.obstacles = new ObstacleStage(this.scene, this.camera, right, () => this.invalidate(), (held) => (this.orbit.enabled = !held));
 
     this.tools = new SurfaceTools(this);
@@ -328,20 +330,32 @@ export class View {
     worker.postMessage(request);
   }
 
-  home() {
+  private unframe() {
+    this.isFraming = false;
+    this.framed = null;
+  }
+
+  /** Frames what moves, and the second time the whole rig. */
+  frame() {
+    this.home(this.framed === 'moved part');
+  }
+
+  private home(whole = false) {
     const rig = state.rig.value;
     if (!rig) return;
     const { w, h } = this.half();
     const above = COVERED.above, below = COVERED.below + (state.coach.peek() ? COVERED.hint : 0);
     const room = Math.max(0.5, 1 - (above + below) / Math.max(1, h));
     this.lift = (below - above) / 2;
-    const { center, across, tall, aspect } = frameRig(this.camera, rig, state.scene.peek().studio?.camera as string | undefined, w / Math.max(1, h), this.shownShapes(rig), room);
+    const { center, across, tall, aspect } = frameRig(this.camera, rig, state.scene.peek().studio?.camera as string | undefined, w / Math.max(1, h), this.shownShapes(rig), room, whole);
     this.orbit.target.copy(center);
     this.orbit.update();
+    this.framed = whole ? 'whole' : 'moved part';
+    this.invalidate();
+    if (whole) return; // pictures of sliders show what moves
     this.homeCamera.copy(this.camera);
     this.homeCamera.clearViewOffset();
     this.homeCamera.zoom = Math.max(across / aspect, tall) / Math.max(across, tall); // for a square
-    this.invalidate();
   }
 
   /** The neutral and what the views show. */
@@ -473,7 +487,7 @@ export class View {
 
   /** Rotates the camera by steps of a twelfth of a right angle. */
   turn(right: number, up: number) {
-    this.isFraming = false;
+    this.unframe();
     const step = Math.PI / 24, at = new THREE.Spherical().setFromVector3(this.camera.position.clone().sub(this.orbit.target));
     at.theta += step * right;
     at.phi = Math.max(0.01, Math.min(Math.PI - 0.01, at.phi - step * up));
@@ -483,7 +497,7 @@ export class View {
   }
 
   zoom(factor: number) {
-    this.isFraming = false;
+    this.unframe();
     this.camera.position.sub(this.orbit.target).divideScalar(factor).add(this.orbit.target);
     this.orbit.update();
     this.invalidate();

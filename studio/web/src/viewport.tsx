@@ -154,7 +154,7 @@ export function Viewport() {
       <div class="tools">
         <Choices label="Tool" value={state.tool.value} onChange={chooseTool}
           options={TOOLS.map(({ value, label, hint, icon: Icon }) => ({ value, hint, label: <><Icon size={16} aria-hidden="true" /> {label}</> }))} />
-        <IconButton label="Frame the shape (F)" onClick={() => view.value?.home()}><Maximize size={16} /></IconButton>
+        <IconButton label="Frame the shape (F)" onClick={() => view.value?.frame()}><Maximize size={16} /></IconButton>
       </div>
       <Figures />
       <Progress />

@@ -1,7 +1,7 @@
 // The page in Chromium, as a person uses it.
 import { writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { answered, check, eventually, near, openPage, read, require, runTests, scratchFolder, settled, startBrowser, startServer, test, until } from './support.mjs';
+import { answered, check, eventually, near, openPage, read, require, runTests, scratchFolder, settled, startBrowser, startServer, test, until, writeBody } from './support.mjs';
 
 const FACE = { sinew: 1, rig: { sample: 'face', vertices: 1500 }, model: 'spring', weights: {} };
 const folder = scratchFolder();
@@ -971,6 +971,32 @@ const withoutTooltip = () =>
   page.evaluate(() =>
     [...document.querySelectorAll('button, input, select, summary, [role=slider]')].filter((e) => e.checkVisibility() && !e.closest('[title]')).map((e) => e.outerHTML.slice(0, 120)),
   );
+
+test('of a body whose face moves, the face is framed, and the body with a second F', async () => {
+  const place = scratchFolder(), body = writeBody(place);
+  const own = await startServer({ folder: place, args: ['body.obj', 'targets'] });
+  const other = await openPage(browser, own.address);
+  await until(other, 'state.shape.value && state.rig.value');
+  await settled(other);
+  const spans = () => other.evaluate(({ count, face }) => {
+    const view = window.studio.view(), stage = document.querySelector('[data-testid=physical]').getBoundingClientRect();
+    const y = Array.from({ length: count }, (_, v) => view.project(v).y);
+    const span = (a) => (Math.max(...a) - Math.min(...a)) / stage.height;
+    return { body: span(y), face: span(y.slice(face)) };
+  }, body);
+  const close = await spans();
+  check(close.face > 0.2 && close.face < 0.8, `the face fills much of the view: ${JSON.stringify(close)}`);
+  await other.keyboard.press('f');
+  await settled(other);
+  const far = await spans();
+  check(far.body > 0.5 && far.body < 1, `the body is in the frame: ${JSON.stringify(far)}`);
+  await other.keyboard.press('f');
+  await settled(other);
+  check(Math.abs((await spans()).face - close.face) < 0.01, 'and the face again');
+  check(other.problems.length === 0, other.problems.join());
+  await other.close();
+  await own.stop();
+});
 
 test('keyboard, themes, sizes; no serious accessibility issue in any state, no console error', async () => {
   await until(page, '!state.toasts.value.length'); // a toast that fades has too little contrast for a moment

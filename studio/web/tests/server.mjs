@@ -4,7 +4,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { join } from 'node:path';
 import { readBinary } from '../../client.mjs';
-import { PATIENCE, check, eventually, near, require, runTests, scratchFolder, startServer, test } from './support.mjs';
+import { PATIENCE, check, eventually, near, require, runTests, scratchFolder, startServer, test, writeBody } from './support.mjs';
 
 const WebSocket = require('ws');
 const SCENE = { sinew: 1, rig: { sample: 'bar', vertices: 1000 }, model: 'spring', weights: {} };
@@ -45,6 +45,11 @@ const memory = (server) => {
 
 /** What the server logs arrives through a pipe. */
 const logs = (server, words) => eventually(() => words.test(server.log), () => server.log);
+
+async function refuses(folder, args, reason) {
+  const why = await startServer({ folder, args }).then(() => 'it started', (error) => error.message);
+  check(reason.test(why), `${args.join(' ')}: ${why}`);
+}
 
 let shared;
 test('a script drives the studio: slider, figures, undo, redo', async () => {
@@ -555,6 +560,32 @@ test('previews of examples give way to a person, and come afterwards', async () 
   while (missing.size) missing.delete((await client.next('preview')).example);
   client.close();
   await server.stop();
+});
+
+test('a neutral and its targets are opened together; other files start anew', async () => {
+  const folder = scratchFolder();
+  const body = writeBody(folder);
+  let server = await startServer({ folder, args: ['body.obj', 'targets/'] });
+  let client = await server.connect(), rig = await client.next('rig');
+  check(rig.vertices === body.count && rig.sliders.map((s) => s.name).join() === 'puff', 'the target is a slider');
+  near(rig.moved[1], 1.8, 1e-6, 'the lowest moved vertex');
+  near(rig.moved[4], 2, 1e-6, 'the highest moved vertex');
+  client.patch([{ op: 'add', path: '/weights', value: { puff: 0.5 } }], 'puff');
+  await client.next('frame', (f) => f.weights[0] === 0.5);
+  client.close();
+  await server.stop();
+  server = await startServer({ folder, args: ['./body.obj', join(folder, 'targets')] });
+  client = await server.connect();
+  check((await client.next('scene')).scene.weights?.puff === 0.5, 'the same rig goes on, however its files are written');
+  client.close();
+  await server.stop();
+  server = await startServer({ folder, args: ['body.obj'] });
+  client = await server.connect(), rig = await client.next('rig');
+  check(rig.sliders.length === 0 && rig.moved === null, 'the neutral alone is another rig');
+  client.close();
+  await server.stop();
+  for (const [args, reason] of [[['body.obj', '/'], /is not in the folder of the rig/], [['body.obj', 'no.obj'], /cannot read no\.obj/], [['no.json', 'body.obj'], /no\.json/]])
+    await refuses(folder, args, reason);
 });
 
 test('a clip plays in order and can be exported', async () => {

@@ -1,6 +1,6 @@
 // What the tests of the studio share: a server, a script client, a browser, a list of tests.
 import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -47,6 +47,23 @@ export async function startServer({ folder, args = [], port = 0 } = {}) {
   };
   server.stop = () => server.kill('SIGINT');
   return server;
+}
+
+/** Writes a body of 2 m, body.obj, and a target in targets/ that moves a face of 20 cm at its upper end. */
+export function writeBody(folder) {
+  const side = 8, positions = [], faces = [];
+  for (const [across, from, to] of [[0.5, 0, 1.8], [0.2, 1.8, 2]]) {
+    const first = positions.length + 1;
+    for (let j = 0; j < side; j++)
+      for (let i = 0; i < side; i++) positions.push([across * (i / (side - 1) - 0.5), from + ((to - from) * j) / (side - 1), 0.01 * ((i * j) % 3)]);
+    for (let j = 0; j + 1 < side; j++)
+      for (let i = 0; i + 1 < side; i++) faces.push([0, 1, side + 1, side].map((k) => first + side * j + i + k));
+  }
+  const text = (lift) => positions.map((p, v) => `v ${p[0]} ${p[1]} ${p[2] + (v >= side * side ? lift : 0)}\n`).join('') + faces.map((f) => `f ${f.join(' ')}\n`).join('');
+  mkdirSync(join(folder, 'targets'));
+  writeFileSync(join(folder, 'body.obj'), text(0));
+  writeFileSync(join(folder, 'targets', 'puff.obj'), text(0.02));
+  return { count: positions.length, face: side * side };
 }
 
 /** A studio of a copy of a rig, without what was done in it before; without a rig, of the sample face. */
