@@ -89,8 +89,8 @@ sinew_status sn_contact_find(const sn_contact_surface *surface, sn_contact_work 
  * telling times saves searches. Paths that nothing is told about begin at 0 and end at 1. */
 void sn_contact_set_times(sn_contact_work *work, double from, double to);
 /* Where the points of the surface are going to move, but for what contact changes: by
- * displacement[3n] (borrowed) in a unit of time, until `end`. A search then looks ahead. NULL: it is
- * not known. */
+ * displacement[3n] (borrowed) in a unit of time, until `end`. A search then looks ahead. NULL: it
+ * is not known. */
 void sn_contact_set_course(sn_contact_work *work, const double *displacement, double end);
 
 /* The fraction of the path from x0 to x1 after which the pair is still farther apart than `reach`;

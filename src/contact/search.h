@@ -37,9 +37,9 @@ struct sn_contact_work {
     double part[2], end;
     const double *course; /* 3 per vertex: displacement in a unit of time; NULL: not known */
     double *ahead;        /* 3 per vertex: the shape that the course leads to */
-    bool *off;         /* per point: its path has left what the pairs hold for */
-    double *target;    /* 3 per vertex: the full path while it is cut back */
-    double *share;     /* per vertex: what is left of its path */
+    bool *off;            /* per point: its path has left what the pairs hold for */
+    double *target;       /* 3 per vertex: the full path while it is cut back */
+    double *share;        /* per vertex: what is left of its path */
 };
 
 /* Does the pair come nearer than the margin on the path? Sets its reach. */

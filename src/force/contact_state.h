@@ -56,7 +56,7 @@ struct sn_force_contact {
 
     sn_touch *touches;
     size_t touch_count, touch_capacity;
-    size_t most; /* pairs beyond which a solve gives up; 0: it never does */
+    size_t most;        /* pairs beyond which a solve gives up; 0: it never does */
     const double *path; /* NULL, or along which pairs may slide by at most `most_slip` */
     double most_slip;
     double times[2]; /* of the next solve, on the path */
