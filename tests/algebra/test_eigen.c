@@ -154,6 +154,30 @@ static bool stop(void *user) {
     return ++*(int *)user > 3;
 }
 
+/* One pair alone is the first of several, whichever solver finds it. */
+static void a_single_pair_is_the_smallest(void **state) {
+    (void)state;
+    for (int large = 0; large < 2; large++) {
+        sn_sparse *K =
+            large ? test_grid_matrix(12, 11, 10, 1, 0.0) : test_grid_matrix(3, 2, 2, 1, 0.0);
+        double *mass = positive_masses(K->columns);
+        pairs one = solve(K, mass, NULL, 1), some = solve(K, mass, NULL, 3);
+        assert_close(one.values[0], some.values[0], 1e-9 * fabs(some.values[2]));
+        double product = 0;
+        for (int i = 0; i < K->columns; i++) product += mass[i] * one.vectors[i] * some.vectors[i];
+        if (some.values[1] - some.values[0] > 1e-6 * some.values[2])
+            assert_close(fabs(product), 1, 1e-6);
+        release(&one), release(&some);
+        if (!large) { /* and as many as there are */
+            pairs all = solve(K, mass, NULL, K->columns);
+            for (int i = 1; i < K->columns; i++) assert_true(all.values[i] >= all.values[i - 1]);
+            release(&all);
+        }
+        free(mass);
+        sn_sparse_destroy(K);
+    }
+}
+
 static void wrong_requests_and_cancelling_are_reported(void **state) {
     (void)state;
     sinew_error error;
@@ -196,6 +220,7 @@ int test_eigen(void) {
         cmocka_unit_test(no_copy_of_a_multiple_eigenvalue_is_missed),
         cmocka_unit_test(few_distinct_eigenvalues_are_found_as_often_as_they_come),
         cmocka_unit_test(eigenpairs_have_the_same_bits_for_any_threads),
+        cmocka_unit_test(a_single_pair_is_the_smallest),
         cmocka_unit_test(wrong_requests_and_cancelling_are_reported),
     };
     return cmocka_run_group_tests_name("eigen", tests, NULL, NULL);

@@ -374,6 +374,49 @@ static void hair_gives_way_without_a_jump(void **state) {
     release(&s);
 }
 
+static sinew_rig *scaled(const sinew_rig *rig, double scale) {
+    sinew_error error = {0};
+    sinew_rig *made;
+    assert_ok(sinew_rig_copy(rig, &made, &error));
+    for (int i = 0; i < 3 * rig->neutral->vertex_count; i++) made->neutral->positions[i] *= scale;
+    for (int k = 0; k < rig->target_count; k++)
+        for (int i = 0; i < 3 * rig->targets[k].count; i++) made->targets[k].deltas[i] *= scale;
+    return made;
+}
+
+/* Hair that is combed into the forehead of a face in other units. */
+static void units_do_not_matter(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    setup s = make();
+    sinew_rig *face = face_with_hair(s.rig);
+    int first = s.rig->neutral->vertex_count, n = face->neutral->vertex_count;
+    double *x[2];
+    for (int k = 0; k < 2; k++) {
+        const double scale = k ? 128 : 1; /* meters, and about centimeters */
+        sinew_rig *rig = scaled(face, scale);
+        sinew_skin_contact *contact;
+        sinew_skin_contact_state *work;
+        assert_ok(sinew_skin_contact_create(rig, NULL, NULL, &contact, &error));
+        assert_ok(sinew_skin_contact_state_create(contact, &work, &error));
+        x[k] = malloc(3 * sizeof(double) * (size_t)n);
+        memcpy(x[k], rig->neutral->positions, 3 * sizeof(double) * (size_t)n);
+        for (int j = 0; j < HAIR; j++)
+            x[k][3 * (first + j) + 2] -= scale * 0.0025 / HAIR_ROWS * (j % HAIR_ROWS);
+        assert_ok(sinew_skin_contact_apply(work, x[k], NULL, &error));
+        assert_int_equal(hair_in_skin(rig, x[k]), 0);
+        for (int i = 0; i < 3 * n; i++) x[k][i] /= scale;
+        sinew_skin_contact_state_destroy(work), sinew_skin_contact_destroy(contact);
+        sinew_rig_destroy(rig);
+    }
+    double most = 0;
+    for (int i = 0; i < 3 * n; i++) most = fmax(most, fabs(x[0][i] - x[1][i]));
+    assert_below(most, 1e-6);
+    free(x[0]), free(x[1]);
+    sinew_rig_destroy(face);
+    release(&s);
+}
+
 /* Moves the eyeballs of x to the front. */
 static void push_eyes(const sinew_rig *rig, const sinew_anatomy *anatomy, double by, double *x) {
     for (int v = 0; v < rig->neutral->vertex_count; v++)
@@ -573,6 +616,7 @@ int test_skin_contact(void) {
         cmocka_unit_test(neither_order_nor_threads_change_a_bit),
         cmocka_unit_test(contact_follows_a_slider_smoothly),
         cmocka_unit_test(hair_gives_way_without_a_jump),
+        cmocka_unit_test(units_do_not_matter),
         cmocka_unit_test(lids_stay_on_eyeballs_that_they_intersect_at_rest),
         cmocka_unit_test(a_dragged_bowl_presses_where_it_ends),
         cmocka_unit_test(wild_shapes_come_back_as_they_are_or_better),

@@ -159,6 +159,37 @@ static void sum_of_all_derivatives_matches_differences(void **state) {
 }
 
 /* Contacts that push, idle, stick and slide, on one to four vertices. */
+/* Where a contact learned its forces, its energy is 0 and its forces act as they are, whether it
+ * sticks or has no friction: the energies of two frames can be compared. */
+static void contacts_have_no_energy_where_they_learned_their_forces(void **state) {
+    (void)state;
+    double x[SN_PAD * 3] = {0.1, 0.2, 0.3}, gradient[SN_PAD * 3];
+    x[SN_PAD] = 1, x[2 * SN_PAD + 1] = 2;
+    for (int sticks = 0; sticks < 2; sticks++) {
+        sn_contact_term term = {.count = 3,
+                                .vertex = {0, 1, 2},
+                                .weight = {0.5, 0.8, -0.3},
+                                .normal = {0.6, 0, 0.8},
+                                .stiffness = 5,
+                                .force = 0.7,
+                                .limit = sticks ? 2 : 0,
+                                .drag = {0.8 * sticks, 0.5 * sticks, -0.6 * sticks}};
+        term.offset += sn_contact_gap(&term, x);
+        for (int c = 0; c < 3; c++)
+            for (int a = 0; a < 3; a++) term.place[c] += term.weight[a] * x[SN_PAD * a + c];
+        const sn_load load = {.contact_count = 1, .contacts = &term};
+        memset(gradient, 0, sizeof gradient);
+        assert_close(sn_contacts_energy(&load, x, gradient), 0, 1e-14);
+        for (int a = 0; a < 3; a++)
+            for (int c = 0; c < 3; c++)
+                assert_close(gradient[SN_PAD * a + c],
+                             term.weight[a] * (term.drag[c] - term.force * term.normal[c]), 1e-14);
+        x[SN_PAD] += 0.01; /* pressed or slipped from there, it costs something else */
+        assert_true(fabs(sn_contacts_energy(&load, x, NULL)) > 1e-4);
+        x[SN_PAD] -= 0.01;
+    }
+}
+
 static void contact_derivatives_match_differences(void **state) {
     (void)state;
     bench b;
@@ -369,6 +400,7 @@ int test_energies(void) {
         cmocka_unit_test(soft_pull_derivatives_match_differences),
         cmocka_unit_test(sum_of_all_derivatives_matches_differences),
         cmocka_unit_test(contact_derivatives_match_differences),
+        cmocka_unit_test(contacts_have_no_energy_where_they_learned_their_forces),
         cmocka_unit_test(single_precision_product_matches_the_assembled_hessian),
         cmocka_unit_test(projected_hessian_is_never_indefinite),
         cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
