@@ -63,6 +63,32 @@ static void blocks_that_drift_are_solved_through_one_factor(void **state) {
     free(H), free(right);
 }
 
+/* Changes that are taken back leave nothing behind: others follow through the same factor. */
+static void changes_that_are_taken_back_are_forgotten(void **state) {
+    (void)state;
+    sinew_error error;
+    double *H = random_gram(N + 20, 0.1), *right = test_random_vector(N, 9), x[N];
+    bool in[N];
+    int list[N];
+    sn_block_solver *solver;
+    assert_ok(sn_block_solver_create(N, &solver, &error));
+    sn_block_solver_set_matrix(solver, H);
+    for (int step = 0; step < 12; step++) {
+        for (int i = 0; i < N; i++) in[i] = i % 3 != 0;
+        for (int k = 0; k < 3 && step > 0; k++) { /* others in every step, gone and come */
+            int i = 7 * step + 2 * k;
+            in[i] = !in[i];
+        }
+        int count = listed(in, list);
+        memcpy(x, right, sizeof x);
+        assert_true(sn_block_solve(solver, count, list, x));
+        assert_below(residual(H, count, list, x, right), 1e-9);
+    }
+    assert_int_equal(sn_block_solver_factorizations(solver), 1);
+    sn_block_solver_destroy(solver);
+    free(H), free(right);
+}
+
 static void one_variable_everything_and_nothing_are_blocks(void **state) {
     (void)state;
     sinew_error error;
@@ -110,6 +136,7 @@ static void singular_blocks_are_told(void **state) {
 int test_block_solver(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_that_drift_are_solved_through_one_factor),
+        cmocka_unit_test(changes_that_are_taken_back_are_forgotten),
         cmocka_unit_test(one_variable_everything_and_nothing_are_blocks),
         cmocka_unit_test(singular_blocks_are_told),
     };

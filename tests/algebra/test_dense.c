@@ -292,6 +292,38 @@ static void large_factors_rebuild_the_matrix_with_the_same_bits_for_any_threads(
     free(A), free(B), free(L), free(again);
 }
 
+/* LAPACK may run for ever on them, wherever they are. */
+static void entries_that_are_not_finite_are_refused(void **state) {
+    (void)state;
+    enum { SIZE = 3, ROWS = 4, RIGHT = 2 };
+    sinew_error error = {0};
+    const double bad[] = {NAN, INFINITY, -INFINITY};
+    for (int call = 0; call < 7; call++)
+        for (int at = -1; at < ROWS * SIZE; at++) {
+            bool wide = call == 3 || call == 4; /* ROWS x SIZE */
+            bool right = call == 5;             /* b of least squares, ROWS x RIGHT */
+            int entries = wide ? ROWS * SIZE : right ? ROWS * RIGHT : SIZE * SIZE;
+            if (at >= entries) continue;
+            double A[ROWS * SIZE] = {0}, B[SIZE * SIZE] = {0}, b[ROWS * RIGHT] = {1, 2, 3, 4};
+            double values[SIZE];
+            for (int i = 0; i < SIZE; i++) {
+                A[i + (wide || right ? ROWS : SIZE) * i] = 2 + i;
+                B[i + SIZE * i] = 1;
+            }
+            double *place = right ? b : call == 6 ? B : A;
+            if (at >= 0) place[at] = bad[at % 3];
+            sinew_status status =
+                call == 0   ? sn_dense_solve(SIZE, A, 1, b, &error)
+                : call == 1 ? sn_dense_eigen(SIZE, A, values, &error)
+                : call == 3 ? sn_dense_svd(ROWS, SIZE, A, values, NULL, NULL, &error)
+                : call == 4 || call == 5
+                    ? sn_dense_least_squares(ROWS, SIZE, A, RIGHT, b, 0, NULL, &error)
+                    : sn_dense_eigen_generalized(SIZE, A, B, values, &error);
+            if (status != (at < 0 ? SINEW_OK : SINEW_BAD_INPUT))
+                fail_msg("call %d, entry %d: status %d", call, at, (int)status);
+        }
+}
+
 static void without_the_libraries_calls_fail_in_good_order(void **state) {
     (void)state;
     sinew_error error = {0};
@@ -326,6 +358,7 @@ int test_dense(void) {
         cmocka_unit_test(least_squares_is_optimal_and_of_least_norm),
         cmocka_unit_test(eigenvectors_diagonalise),
         cmocka_unit_test(singular_values_rebuild_the_matrix),
+        cmocka_unit_test(entries_that_are_not_finite_are_refused),
         cmocka_unit_test(blocked_sums_have_the_same_bits_for_any_threads),
         cmocka_unit_test(without_the_libraries_calls_fail_in_good_order),
     };
