@@ -350,7 +350,7 @@ const cli_verb verb_play = {
     .options = options,
     .description =
         "Show a captured take on a rig, from the front and from the side. Only the rig and the "
-        "take are needed. The camera frames the face through the whole take, also on a full "
+        "take are needed. The camera frames the head through the whole take, also on a full "
         "body.\n\nTAKE holds markers (CSV, C3D, TRC) or slider weights (CSV, as Live "
         "Link "
         "Face writes them). Markers are mapped to the face by their names and solved as by 'sinew "

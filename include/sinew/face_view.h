@@ -41,8 +41,9 @@ SINEW_API sinew_status sinew_face_view_get_info(const sinew_face_view *view,
  * such as hair, or whole parts where all pieces of the part are like that. NULL outside 0 <= index
  * < covers; valid as long as the view. */
 SINEW_API const char *sinew_face_view_cover(const sinew_face_view *view, int index);
-/* x, y, z and radius of a sphere around the points in every frame, with a margin. SINEW_BAD_INPUT
- * when the frames do not fit the rig, or when no face was found. */
+/* x, y, z and radius of a sphere around the points and the head that they are on in every frame,
+ * without shoulders and body. SINEW_BAD_INPUT when the frames do not fit the rig, or when no face
+ * was found. */
 SINEW_API sinew_status sinew_face_view_sphere(const sinew_face_view *view,
                                               const sinew_frames *frames, double sphere[4],
                                               sinew_error *error);

@@ -11,10 +11,17 @@
 #include "base/scope.h"
 #include "base/sized.h"
 #include "base/status.h"
+#include "base/vec3.h"
 #include "sinew/query.h"
 
-/* Radius of the sphere over that of the box of the points, which leaves room for the head. */
-#define MARGIN 1.05
+/* Radius of the sphere over that of what it shows. */
+#define MARGIN 1.02
+/* Distances between the eyes: from between them back to the middle of a head, from there to the
+ * farthest of it, and down to the chin where it is not known. Below the chin are neck and body. */
+#define HEAD_BACK   1.2
+#define HEAD_RADIUS 4.0
+#define HEAD_CHIN   1.8
+#define BELOW_CHIN  0.4
 /* Fraction of the diagonal of the points by which the skin around them must be visible, too. */
 #define AROUND 0.1
 /* Fraction of the diagonal of the rig: a target that moves a vertex by less does not move it. */
@@ -31,6 +38,8 @@ enum { LAYERS = 256 };
 struct sinew_face_view {
     sinew_mesh *mesh;
     sinew_marker_map *points; /* NULL: no face */
+    int *head;                /* vertices of the head that the points are on */
+    int head_count;
     char **covers;
     sinew_face_view_info info;
 };
@@ -270,6 +279,37 @@ static sinew_status name_covers(const pieces *p, sinew_face_view *view, sinew_er
 
 /* ---- the view -------------------------------------------------------------------------------- */
 
+/* Vertices of the pieces that the points are on, as far as they belong to the head. */
+static sinew_status find_head(const pieces *p, sinew_face_view *view, sinew_error *error) {
+    const sinew_mesh *mesh = p->rig->neutral;
+    double eyes = sinew_anatomy_eye_distance(p->anatomy), left[3], up[3], front[3], at[3];
+    sn_vec3 middle = {0, 0, 0};
+    int seen = 0;
+    if (!(eyes > 0) || !sinew_anatomy_axes(p->anatomy, left, up, front)) return SINEW_OK;
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < 2; i++)
+            if (sinew_anatomy_landmark(p->anatomy,
+                                       i ? SINEW_LANDMARK_EYE_OUTER : SINEW_LANDMARK_EYE_INNER,
+                                       (sinew_side)side, at, NULL))
+                middle = sn_add(middle, sn_at(at, 0)), seen++;
+    if (seen < 4) return SINEW_OK;
+    view->head = SN_NEW(int, mesh->vertex_count);
+    if (!view->head) return sn_no_memory(error);
+    middle = sn_add_scaled(sn_scale(0.25, middle), -HEAD_BACK * eyes, sn_at(front, 0));
+    double lowest = -HEAD_CHIN * eyes;
+    if (sinew_anatomy_landmark(p->anatomy, SINEW_LANDMARK_CHIN, SINEW_SIDE_NONE, at, NULL))
+        lowest = sn_dot(sn_at(up, 0), sn_sub(sn_at(at, 0), middle));
+    for (int v = 0; v < mesh->vertex_count; v++) {
+        sn_vec3 away = sn_sub(sn_at(mesh->positions, v), middle);
+        bool skin = p->face[p->of[v]] ||
+                    sinew_anatomy_piece_kind(p->anatomy, p->of[v]) == SINEW_PIECE_KIND_SKIN;
+        if (skin && sn_length(away) <= HEAD_RADIUS * eyes &&
+            sn_dot(sn_at(up, 0), away) >= lowest - BELOW_CHIN * eyes)
+            view->head[view->head_count++] = v;
+    }
+    return SINEW_OK;
+}
+
 static sinew_status fill(sinew_face_view *view, const sinew_rig *rig, const sinew_anatomy *anatomy,
                          const sinew_marker_map *points, int count, const double *azimuths,
                          double elevation, sinew_error *error) {
@@ -286,6 +326,7 @@ static sinew_status fill(sinew_face_view *view, const sinew_rig *rig, const sine
     if (status == SINEW_OK) status = classify(&p, view->points, error);
     if (status == SINEW_OK) status = find_covers(&p, view, count, azimuths, elevation, error);
     if (status == SINEW_OK) status = name_covers(&p, view, error);
+    if (status == SINEW_OK) status = find_head(&p, view, error);
     sn_free(p.face), sn_free(p.loose), sn_free(p.covers);
     return status;
 }
@@ -321,6 +362,7 @@ void sinew_face_view_destroy(sinew_face_view *view) {
     if (!view) return;
     sinew_marker_map_destroy(view->points);
     sinew_mesh_destroy(view->mesh);
+    sn_free(view->head);
     for (int i = 0; i < view->info.covers; i++) sn_free(view->covers[i]);
     sn_free(view->covers);
     sn_free(view);
@@ -336,6 +378,14 @@ const char *sinew_face_view_cover(const sinew_face_view *view, int index) {
     return view && index >= 0 && index < view->info.covers ? view->covers[index] : NULL;
 }
 
+/* points: 3 each of the head and the points in a frame. */
+static void place(const sinew_face_view *view, const float *frame, double *x, double *points) {
+    size_t n = 3 * (size_t)view->mesh->vertex_count;
+    for (size_t i = 0; i < n; i++) x[i] = (double)frame[i];
+    for (int k = 0; k < view->head_count; k++) sn_put(points, k, sn_at(x, view->head[k]));
+    sinew_marker_map_points(view->points, view->mesh, x, points + 3 * (size_t)view->head_count);
+}
+
 sinew_status sinew_face_view_sphere(const sinew_face_view *view, const sinew_frames *frames,
                                     double sphere[4], sinew_error *error) {
     SN_REQUIRE(view && frames && sphere, error);
@@ -346,16 +396,23 @@ sinew_status sinew_face_view_sphere(const sinew_face_view *view, const sinew_fra
                        frames->vertex_count, mesh->vertex_count);
     if (frames->frame_count < 1) return sn_fail(error, SINEW_BAD_INPUT, "there are no frames");
     size_t n = 3 * (size_t)mesh->vertex_count;
-    double *x = SN_NEW(double, n), *points = SN_NEW(double, 3 * (size_t)view->points->count);
+    int count = view->points->count + view->head_count;
+    double *x = SN_NEW(double, n), *points = SN_NEW(double, 3 * (size_t)count), square = 0;
     box all = nowhere;
-    for (int f = 0; x && points && f < frames->frame_count; f++) {
-        for (size_t i = 0; i < n; i++) x[i] = (double)frames->positions[(size_t)f * n + i];
-        sinew_marker_map_points(view->points, mesh, x, points);
-        extend(&all, view->points->count, points);
-    }
     sinew_status status = x && points ? SINEW_OK : sn_no_memory(error);
-    sn_free(x), sn_free(points);
+    for (int f = 0; status == SINEW_OK && f < frames->frame_count; f++) {
+        place(view, frames->positions + (size_t)f * n, x, points);
+        extend(&all, count, points);
+    }
     for (int k = 0; k < 3; k++) sphere[k] = 0.5 * (all.low[k] + all.high[k]);
-    sphere[3] = MARGIN * half_diagonal(&all);
+    for (int f = 0; status == SINEW_OK && f < frames->frame_count; f++) {
+        place(view, frames->positions + (size_t)f * n, x, points);
+        for (int i = 0; i < count; i++) {
+            sn_vec3 away = sn_sub(sn_at(points, i), sn_at(sphere, 0));
+            square = fmax(square, sn_dot(away, away));
+        }
+    }
+    sphere[3] = MARGIN * sqrt(square);
+    sn_free(x), sn_free(points);
     return status;
 }
