@@ -45,6 +45,20 @@ static void unwritable_path_is_an_io_error_with_its_name(void **state) {
     assert_non_null(strstr(error.message, "/nowhere/at/all"));
 }
 
+static void folders_and_names_are_joined_by_one_slash(void **state) {
+    (void)state;
+    static const char *const cases[][3] = {{"a", "b", "a/b"},
+                                           {"a/", "b", "a/b"},
+                                           {"/", "b", "/b"},
+                                           {"", "b", "b"},
+                                           {"a/b", "", "a/b/"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *path = sn_path_join(cases[i][0], cases[i][1]);
+        assert_string_equal(path, cases[i][2]);
+        sn_free(path);
+    }
+}
+
 static void messages_are_one_printable_line(void **state) {
     (void)state;
     static const struct {
@@ -117,6 +131,7 @@ int test_files(void) {
         cmocka_unit_test(abandoned_output_leaves_nothing),
         cmocka_unit_test(written_file_reads_back),
         cmocka_unit_test(unwritable_path_is_an_io_error_with_its_name),
+        cmocka_unit_test(folders_and_names_are_joined_by_one_slash),
         cmocka_unit_test(messages_are_one_printable_line),
         cmocka_unit_test(a_long_name_does_not_hide_the_reason),
     };

@@ -10,6 +10,11 @@ static void a_slip_finds_its_name(void **state) {
     assert_string_equal(sn_nearest_name("--wieghts", 4, names), "--weights");
     assert_string_equal(sn_nearest_name("--curve", 4, names), "--curves");
     assert_string_equal(sn_nearest_name("BLEMD", 4, names), "blend");
+    /* neighbors that are exchanged are one slip, two other letters are two */
+    const char *const letters[] = {"abcdefxy", "abcdefgh"};
+    assert_string_equal(sn_nearest_name("abdcefgh", 2, letters), "abcdefgh");
+    assert_string_equal(sn_nearest_name("bacdefgh", 2, letters), "abcdefgh");
+    assert_string_equal(sn_nearest_name("abcdefhg", 2, letters), "abcdefgh");
 }
 
 static void a_foreign_word_finds_none(void **state) {

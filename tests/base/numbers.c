@@ -69,9 +69,16 @@ static void text_that_is_no_number_is_left_alone(void **state) {
     double value;
     assert_true(sn_number(&at, &value));
     assert_string_equal(at, "e+x");
-    int64_t integer;
+    int64_t integer = 7;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        at = bad[i];
+        assert_false(sn_integer(&at, &integer));
+        assert_ptr_equal(at, bad[i]);
+        assert_true(integer == 7);
+    }
     at = "9223372036854775808";
     assert_false(sn_integer(&at, &integer));
+    assert_true(integer == 7);
     at = "-9223372036854775808";
     assert_true(sn_integer(&at, &integer));
     assert_true(integer == INT64_MIN);

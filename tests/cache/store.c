@@ -209,6 +209,34 @@ static void what_exceeds_the_limit_is_not_kept(void **state) {
     sinew_cache_close(cache);
 }
 
+/* Entries that fill the store exactly stay; one byte less, and the oldest goes. */
+static void entries_may_fill_the_limit_exactly(void **state) {
+    (void)state;
+    char block[100] = {0}, *path;
+    struct stat info;
+    sinew_cache *cache = fresh_store("one", 1 << 20);
+    keep(cache, "a", "1", block, sizeof block);
+    path = only_file("one");
+    assert_int_equal(stat(path, &info), 0);
+    sn_free(path);
+    sinew_cache_close(cache);
+    for (int less = 0; less < 2; less++) {
+        uint64_t one = (uint64_t)info.st_size;
+        cache = fresh_store(less ? "less" : "exact", 3 * one - (uint64_t)less);
+        keep(cache, "a", "1", block, sizeof block);
+        keep(cache, "b", "1", block, sizeof block);
+        keep(cache, "c", "1", block, sizeof block);
+        int held = holds(cache, "a", "1") + holds(cache, "b", "1") + holds(cache, "c", "1");
+        assert_int_equal(held, 3 - less);
+        assert_true(holds(cache, "c", "1"));
+        sinew_cache_close(cache);
+        cache = fresh_store(less ? "single less" : "single", one - (uint64_t)less);
+        keep(cache, "a", "1", block, sizeof block);
+        assert_int_equal(holds(cache, "a", "1"), !less);
+        sinew_cache_close(cache);
+    }
+}
+
 typedef struct contest {
     sinew_cache *cache;
     int built;
@@ -341,6 +369,7 @@ int test_store(void) {
         cmocka_unit_test(the_older_of_one_second_makes_room),
         cmocka_unit_test(an_entry_may_be_empty_but_not_without_bytes),
         cmocka_unit_test(what_exceeds_the_limit_is_not_kept),
+        cmocka_unit_test(entries_may_fill_the_limit_exactly),
         cmocka_unit_test(builders_at_the_same_time_build_once),
         cmocka_unit_test(waiting_can_be_cancelled),
         cmocka_unit_test(a_dead_builder_blocks_nobody),

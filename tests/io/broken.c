@@ -325,6 +325,12 @@ static void one_wrong_line_of_a_ply_is_named(void **state) {
         {PLY_START
          "element vertex 3\nproperty float x\nproperty float y\nend_header\n0 0\n0 0\n0 0\n",
          "has no vertex element with x, y and z"},
+        {PLY_START
+         "element vertex 3\nproperty float x\nproperty float z\nend_header\n0 0\n0 0\n0 0\n",
+         "has no vertex element with x, y and z"},
+        {PLY_START
+         "element vertex 3\nproperty float y\nproperty float z\nend_header\n0 0\n0 0\n0 0\n",
+         "has no vertex element with x, y and z"},
         {PLY_START "element vertex 1\n" PLY_XYZ "end_header\n0 x 0\n", "is not a number"},
         {PLY_START "element vertex 1\n" PLY_XYZ "end_header\n0 1e999 0\n", "is not finite"},
         {PLY_START "element vertex 1\n" PLY_XYZ "end_header\n0 1\n", "cut short"},

@@ -140,11 +140,12 @@ static void tets_are_read_as_a_mesh_of_their_outer_sides(void **state) {
 static void tetgen_counts_from_zero_or_one(void **state) {
     (void)state;
     sinew_error error;
-    const char *elements[] = {"1 4 0\n0 0 1 2 3\n",
+    const char *elements[] = {"1 4 0\n0 0 1 2 3\n", "1 4 0\n0 0 1 2 3\n",
                               "# made by hand\n1 10 1\n1 1 2 3 4 1 1 1 1 1 1 7\n"};
     const char *nodes[] = {"4 3 0 0\n0 0 0 0\n1 1 0 0\n2 0 1 0\n3 0 0 1\n",
+                           "4 3\n0 0 0 0\n1 1 0 0\n2 0 1 0\n3 0 0 1\n", /* without the counts */
                            "4 3 1 1\n1 0 0 0 5 0\n2 1 0 0 5 0\n3 0 1 0 5 0\n4 0 0 1 5 0\n"};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         sn_source node = bytes_source(nodes[i], strlen(nodes[i]), "a.node");
         sn_source element = bytes_source(elements[i], strlen(elements[i]), "a.ele");
         sinew_tets *tets;

@@ -2,10 +2,36 @@
 #include "helpers.h"
 
 #include "base/file.h"
+#include "io/csv.h"
 
 static void write_text(const char *path, const char *text) {
     sinew_error error;
     assert_ok(sn_file_write(path, text, strlen(text), &error));
+}
+
+/* Blanks of every kind around cells and inside of their quotes. */
+static void cells_lose_the_blanks_around_them(void **state) {
+    (void)state;
+    static const char *const blanks[] = {"", " ", "\t", "\r", " \t", "\t \t", " \r"};
+    for (size_t a = 0; a < sizeof blanks / sizeof *blanks; a++)
+        for (size_t b = 0; b < sizeof blanks / sizeof *blanks; b++) {
+            char line[100];
+            snprintf(line, sizeof line, "%sa b%s,%s\"c,d%s\"%s,%se%s\n", blanks[a], blanks[b],
+                     blanks[b], blanks[a], blanks[b], blanks[a], blanks[b]);
+            sn_source source = bytes_source(line, strlen(line), "a.csv");
+            sinew_error error;
+            sn_text text = sn_text_open(&source, &error);
+            assert_true(sn_csv_next_row(&text));
+            const char *const wanted[] = {"a b", "c,d", "e"};
+            for (int k = 0; k < 3; k++) {
+                const char *cell;
+                size_t length = sn_csv_cell(&text, &cell);
+                assert_int_equal(length, strlen(wanted[k]));
+                assert_memory_equal(cell, wanted[k], length);
+            }
+            assert_ok(sn_csv_row_end(&text));
+            bytes_source_free(&source);
+        }
 }
 
 static void curves_come_back_with_their_names(void **state) {
@@ -322,6 +348,7 @@ static void csv_keeps_any_name(void **state) {
 
 int test_tables(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cells_lose_the_blanks_around_them),
         cmocka_unit_test(curves_come_back_with_their_names),
         cmocka_unit_test(bad_curves_are_refused_by_line),
         cmocka_unit_test(live_link_takes_are_recognised),

@@ -38,6 +38,32 @@ static sinew_distortion measured(const sinew_rig *rig, const double *weights,
     return d;
 }
 
+/* All of it in one place: there is nothing to compare with, and no figure is lost in a division. */
+static void a_shape_without_extent_has_finite_figures(void **state) {
+    (void)state;
+    const double point[24] = {0};
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(8, point, 6, cube_start, cube_faces, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "cube", cube, &error));
+    double below[24];
+    for (int i = 0; i < 24; i++) below[i] = -cube[i];
+    const double *const shapes[] = {point, cube, below};
+    for (int k = 0; k < 3; k++) {
+        double weight = k == 1;
+        sinew_distortion d = measured(rig, &weight, shapes[k]);
+        const double figures[] = {d.edge.mean, d.edge.max,      d.area.mean,
+                                  d.area.max,  d.dihedral.mean, d.dihedral.max,
+                                  d.below[0],  d.below[1],      d.below[2]};
+        for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+            assert_true(isfinite(figures[i]) && figures[i] >= 0);
+        for (int axis = 0; axis < 3; axis++) assert_close(d.below[axis], 0, 0);
+        assert_int_equal(d.flipped, 0);
+    }
+    sinew_rig_destroy(rig);
+}
+
 static void a_turned_pose_has_no_distortion(void **state) {
     (void)state;
     sinew_rig *rig = cube_rig();
@@ -531,6 +557,7 @@ static void every_failing_allocation_is_reported(void **state) {
 
 int test_distortion(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shape_without_extent_has_finite_figures),
         cmocka_unit_test(a_turned_pose_has_no_distortion),
         cmocka_unit_test(the_figures_are_those_of_the_formula),
         cmocka_unit_test(weights_beyond_one_extrapolate),
