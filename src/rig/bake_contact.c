@@ -18,12 +18,13 @@
  *
  * and, in turn with it, the slopes of phi that fit the samples best.
  *
- * A model that can be asked without contact is asked so for all samples, and what contact adds to
- * some of them is known. Hinges and shapes are then those of bake_gap.c, and nothing is taken out.
- *
  * Least squares miss one sample by as much as they overdo another, and where they miss, surfaces
  * cross. Each shape therefore grows until none of its samples crosses, except for those in which
- * the model crosses too. */
+ * the model crosses too.
+ *
+ * A model that can be asked without contact is asked so for all samples, and what contact adds to
+ * some of them is known. Hinges are then those of bake_gap.c, shapes those of bake_apart.c, and
+ * nothing is taken out. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +34,12 @@
 #include "base/status.h"
 #include "rig/baker.h"
 
-enum { POWERS = 3, ROUNDS = 3, MOST_CROSSING = 160 /* samples that show how large a shape is */ };
+enum { POWERS = 3, ROUNDS = 3 };
 #define SLOPE_RANGE 0.5  /* of a slope that samples may change */
 #define RIDGE       1e-6 /* of the mean squared value of the functions */
 #define STEP        0.1  /* by which a shape grows */
-#define BARELY      0.02 /* by which all grow: surfaces that touch are then apart */
 #define MOST_STEPS  10
 #define JUST_BEGUN  0.15 /* of the deepest contact */
-#define MOVED       0.1  /* of the largest displacement of a shape: where crossings are its own */
 
 static double unit_of(const sn_baker *b, int sample, int slider) {
     double weight = b->weights[(size_t)sample * (size_t)b->rig->slider_count + (size_t)slider];
@@ -60,7 +59,6 @@ static double fitted_hinge(const sn_baker *b, const sn_bake_site *site, int samp
 /* Whether a sample knows of contact, and moves no slider but those of the site. */
 static bool belongs(const sn_baker *b, const sn_bake_site *site, int sample) {
     bool moved = false;
-    if (b->options->without_contact) return b->contact[sample] && hinge_of(b, site, sample) > 0;
     for (int s = 0; s < b->rig->slider_count; s++) {
         if (unit_of(b, sample, s) == 0) continue;
         if (site->slopes[s] == 0) return false;
@@ -284,14 +282,9 @@ static sinew_status append(sn_baker *b, double *left, double *sum, double *activ
         b->chosen[b->chosen_count++] = b->function_count;
         SN_TRY(sn_bake_add_function(b, &f));
     }
-    for (int i = 0; i < b->site_count; i++) {
-        float *shape = b->displacements + (size_t)(b->shape_count + i) * b->numbers;
-        if (!b->options->without_contact)
-            refine(b, &b->sites[i], left, sum, activation, shape);
-        else
-            for (size_t c = 0; c < b->numbers; c++)
-                shape[c] = (float)((1 + BARELY) * (double)b->sites[i].shape[c]);
-    }
+    for (int i = 0; i < b->site_count && !b->options->without_contact; i++)
+        refine(b, &b->sites[i], left, sum, activation,
+               b->displacements + (size_t)(b->shape_count + i) * b->numbers);
     b->shape_count += b->site_count;
     b->hinge_count = b->site_count;
     return SINEW_OK;
@@ -308,9 +301,7 @@ static sinew_status find_worse(sn_baker *b, int sample, double *pose, bool *wors
     if (!*worse) return SINEW_OK;
     const float *r = b->residuals + (size_t)sample * b->numbers;
     for (size_t c = 0; c < b->numbers; c++) b->positions[c] += (double)r[c] / b->scale[sample];
-    for (size_t c = 0; b->contact[sample] && c < b->numbers; c++)
-        b->positions[c] += (double)b->contact[sample][c];
-    for (int i = 0; !b->options->without_contact && i < b->site_count; i++) {
+    for (int i = 0; i < b->site_count; i++) {
         double phi = hinge_of(b, &b->sites[i], sample);
         for (size_t c = 0; phi > 0 && c < b->numbers; c++)
             b->positions[c] += phi * (double)b->sites[i].shape[c];
@@ -320,37 +311,24 @@ static sinew_status find_worse(sn_baker *b, int sample, double *pose, bool *wors
     return SINEW_OK;
 }
 
-/* The samples in which the hinge of a site has more than begun, at most MOST_CROSSING of them. */
+/* The samples in which the hinge of a site has more than begun. */
 static int find_pressed(const sn_baker *b, const sn_bake_site *site, int *samples) {
     double deepest = 0;
-    int count = 0, kept = 0;
+    int count = 0;
     for (int k = 0; k < b->sample_count; k++)
         if (belongs(b, site, k)) deepest = fmax(deepest, fitted_hinge(b, site, k));
     for (int k = 0; k < b->sample_count; k++)
         if (belongs(b, site, k) && fitted_hinge(b, site, k) > JUST_BEGUN * deepest)
             samples[count++] = k;
-    int stride = b->options->without_contact ? (count + MOST_CROSSING - 1) / MOST_CROSSING : 1;
-    for (int i = 0; i < count; i += stride) samples[kept++] = samples[i];
-    return kept;
-}
-
-/* The vertices that a shape moves most. */
-static void mark_shape(const sn_baker *b, const float *shape, bool *marks) {
-    double least = MOVED * longest(b, shape);
-    for (size_t v = 0; v < b->numbers / 3; v++) {
-        const float *d = shape + 3 * v;
-        marks[v] = (double)d[0] * d[0] + (double)d[1] * d[1] + (double)d[2] * d[2] > least * least;
-    }
+    return count;
 }
 
 /* Grows the shape of a site in steps as long as a step keeps further samples from crossing. Where
  * contact has just begun, its size matters little and is not worth a gap elsewhere. */
-static sinew_status enlarge(sn_baker *b, int index, int *crossing, bool *marks, double *pose) {
+static sinew_status enlarge(sn_baker *b, int index, int *crossing, double *pose) {
     float *shape = b->displacements + (size_t)(b->shape_count - b->site_count + index) * b->numbers;
     double size = 1, best = 1;
     int count = find_pressed(b, &b->sites[index], crossing);
-    mark_shape(b, shape, marks);
-    b->watched = b->options->without_contact ? marks : NULL;
     for (int step = 0; step <= MOST_STEPS && count > 0; step++) {
         double next = 1 + STEP * step;
         int left = 0;
@@ -373,13 +351,13 @@ sinew_status sn_bake_add_contact(sn_baker *b) {
     double *left = SN_NEW(double, b->numbers), *sum = SN_NEW(double, b->numbers);
     double *activation = SN_NEW(double, b->sample_count);
     int *crossing = SN_NEW(int, b->sample_count);
-    bool *marks = SN_NEW(bool, b->numbers / 3);
-    bool room = left && sum && activation && crossing && marks;
+    bool room = left && sum && activation && crossing;
     sinew_status status = room ? SINEW_OK : sn_no_memory(b->error);
     if (status == SINEW_OK) status = append(b, left, sum, activation);
-    for (int i = 0; status == SINEW_OK && i < b->site_count; i++)
-        status = enlarge(b, i, crossing, marks, left);
-    b->watched = NULL;
-    sn_free(left), sn_free(sum), sn_free(activation), sn_free(crossing), sn_free(marks);
+    bool known = b->options->without_contact;
+    if (status == SINEW_OK && known) status = sn_bake_press_apart(b);
+    for (int i = 0; status == SINEW_OK && !known && i < b->site_count; i++)
+        status = enlarge(b, i, crossing, left);
+    sn_free(left), sn_free(sum), sn_free(activation), sn_free(crossing);
     return status;
 }

@@ -326,61 +326,25 @@ static sinew_status choose(gaps *g, int limit) {
     return status;
 }
 
-/* ---- shapes ---------------------------------------------------------------------------------- */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
-/* part: a column per sample, of what it adds to the shape of each chosen hinge:
- * (P^T P + ridge)^-1 P^T for the weighted values P, times the weight. */
-static sinew_status find_parts(const gaps *g, double *part) {
+static sinew_status add_site(gaps *g, int index) {
     sn_baker *b = g->b;
-    size_t m = (size_t)g->count, K = (size_t)g->chosen_count, n = (size_t)b->rig->slider_count;
-    double *P = SN_NEW(double, m *K), *normal = SN_NEW(double, K *K);
-    sinew_status status = P && normal ? SINEW_OK : sn_no_memory(b->error);
-    for (size_t j = 0; status == SINEW_OK && j < K; j++)
-        for (size_t k = 0; k < m; k++)
-            P[k + m * j] = part[j + K * k] =
-                g->weight[k] * sn_bake_hinge(b, g->slopes + n * (size_t)g->chosen[j],
-                                             b->weights + (size_t)g->samples[k] * n);
-    if (status == SINEW_OK) {
-        sn_dense_gram(g->count, g->chosen_count, 1, P, 0, normal);
-        for (size_t j = 0; j < K; j++) normal[j + K * j] *= 1 + 0.1 * RIDGE;
-        status = sn_dense_cholesky(g->chosen_count, normal, b->error);
-    }
-    if (status == SINEW_OK) sn_dense_cholesky_solve(g->chosen_count, normal, g->count, part);
-    for (size_t k = 0; status == SINEW_OK && k < m; k++)
-        for (size_t j = 0; j < K; j++) part[j + K * k] *= g->weight[k];
-    sn_free(P), sn_free(normal);
-    return status;
-}
-
-static sinew_status add_site(gaps *g, int index, const double *part) {
-    sn_baker *b = g->b;
-    size_t n = (size_t)b->rig->slider_count, K = (size_t)g->chosen_count;
+    size_t n = (size_t)b->rig->slider_count;
     const double *slopes = g->slopes + n * (size_t)g->chosen[index];
     sn_bake_site *site = &b->sites[b->site_count++];
     *site = (sn_bake_site){.slopes = sn_memdup(slopes, n, sizeof *slopes),
-                           .fitted = sn_memdup(slopes, n, sizeof *slopes),
-                           .shape = SN_NEW0(float, b->numbers)};
-    if (!site->slopes || !site->fitted || !site->shape) return sn_no_memory(b->error);
-    for (int k = 0; k < g->count; k++) {
-        const float *contact = b->contact[g->samples[k]];
-        float own = (float)part[(size_t)index + K * (size_t)k];
-        for (size_t c = 0; own != 0 && c < b->numbers; c++) site->shape[c] += own * contact[c];
-    }
-    return SINEW_OK;
+                           .fitted = sn_memdup(slopes, n, sizeof *slopes)};
+    return site->slopes && site->fitted ? SINEW_OK : sn_no_memory(b->error);
 }
 
 static sinew_status replace_sites(gaps *g) {
     sn_baker *b = g->b;
-    size_t K = (size_t)g->chosen_count;
-    double *part = SN_NEW(double, K *(size_t)g->count + 1);
     for (int i = 0; i < b->site_count; i++) sn_bake_site_free(&b->sites[i]);
     b->site_count = 0;
-    bool room = part && SN_RESERVE(b->sites, b->site_capacity, g->chosen_count);
-    sinew_status status = room ? SINEW_OK : sn_no_memory(b->error);
-    if (status == SINEW_OK && K > 0) status = find_parts(g, part);
-    for (int j = 0; status == SINEW_OK && j < g->chosen_count; j++) status = add_site(g, j, part);
-    sn_free(part);
-    return status;
+    if (!SN_RESERVE(b->sites, b->site_capacity, g->chosen_count)) return sn_no_memory(b->error);
+    for (int j = 0; j < g->chosen_count; j++) SN_TRY(add_site(g, j));
+    return SINEW_OK;
 }
 
 sinew_status sn_bake_find_gaps(sn_baker *b, int limit) {

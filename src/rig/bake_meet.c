@@ -189,6 +189,30 @@ sinew_status sn_bake_crosses(sn_baker *b, const double *positions, bool *crosses
     return SINEW_OK;
 }
 
+sinew_status sn_bake_count_new(sn_baker *b, const double *positions, const double *others,
+                               int *count) {
+    int64_t *known = b->known;
+    size_t known_count = b->known_count;
+    int *pairs = NULL, *other_pairs = NULL, all = 0, other = 0;
+    b->known = b->rest_known, b->known_count = b->rest_known_count;
+    sinew_status status = find_intersections(b, positions, &pairs, &all);
+    if (status == SINEW_OK && all > 0) status = find_intersections(b, others, &other_pairs, &other);
+    b->known = known, b->known_count = known_count;
+    int64_t *keys = SN_NEW(int64_t, other + 1);
+    if (status == SINEW_OK && !keys) status = sn_no_memory(b->error);
+    if (status == SINEW_OK) {
+        for (int i = 0; i < other; i++) keys[i] = key_of(b, other_pairs + 2 * (size_t)i);
+        qsort(keys, (size_t)other, sizeof *keys, by_key);
+        *count = 0;
+        for (int i = 0; i < all; i++) {
+            int64_t key = key_of(b, pairs + 2 * (size_t)i);
+            *count += !bsearch(&key, keys, (size_t)other, sizeof *keys, by_key);
+        }
+    }
+    sinew_free(pairs), sinew_free(other_pairs), sn_free(keys);
+    return status;
+}
+
 sinew_status sn_bake_meets(sn_baker *b, const double *weights, bool *meets) {
     sinew_linear_evaluate(b->linear, weights, b->blend);
     return sn_bake_crosses(b, b->blend, meets);

@@ -7,6 +7,7 @@
  *   bake_choose.c   picks the functions that remove most of the error
  *   bake_fit.c      finds the displacements, for polynomials also the few shapes that span them
  *   bake_contact.c  takes contact out of the samples, and adds a shape per site
+ *   bake_apart.c    finds these shapes where contact is known
  *   bake.c          turns the result into targets of a rig */
 #ifndef SN_RIG_BAKER_H
 #define SN_RIG_BAKER_H
@@ -116,6 +117,10 @@ double sn_bake_evaluate(const sn_baker *b, const sn_bake_function *f, const doub
 sinew_status sn_bake_find_meeting(sn_baker *b, sn_slider_pair **pairs, int *count);
 sinew_status sn_bake_crosses(sn_baker *b, const double *positions, bool *crosses);
 sinew_status sn_bake_meets(sn_baker *b, const double *weights, bool *meets);
+/* How many pairs of triangles intersect in `positions`, but neither in the neutral nor in `others`.
+ */
+sinew_status sn_bake_count_new(sn_baker *b, const double *positions, const double *others,
+                               int *count);
 /* Whether the blend of a pose intersects where the neutral does not. */
 sinew_status sn_bake_touches(sn_baker *b, const double *weights, bool *touches);
 /* Per slider: whether it moves what intersects in a slider or a meeting. row: rest weights. */
@@ -151,6 +156,10 @@ sinew_status sn_bake_find_gaps(sn_baker *b, int limit);
  * they are weighed, and drops the others; adds a shape for each site to the fit of the rest. */
 sinew_status sn_bake_part_contact(sn_baker *b, int limit);
 sinew_status sn_bake_add_contact(sn_baker *b);
+
+/* bake_apart.c: the shapes of the hinges, where contact is known, so that nothing crosses; and from
+ * where on they act. */
+sinew_status sn_bake_press_apart(sn_baker *b);
 
 /* bake_fit.c: the fewest shapes that meet the tolerance, and the error that they leave on the
  * samples, over the diagonal. */
