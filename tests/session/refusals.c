@@ -442,6 +442,43 @@ static void the_plan_of_a_scene_has_all_its_files(void **state) {
     sinew_scene_destroy(scene);
 }
 
+static void states_are_copied_between_equals_only(void **state) {
+    (void)state;
+    char *changed;
+    sinew_session *session = test_session("spring"), *twin = test_session("spring");
+    sinew_solver *a, *b, *stranger;
+    assert_ok(sinew_solver_create(session, NULL, &a, &error));
+    assert_ok(sinew_solver_create(twin, NULL, &stranger, &error));
+    assert_int_equal(sinew_solver_copy_state(a, stranger, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "not of the same structure"));
+    /* a structure of the same session that has changed since */
+    assert_ok(sinew_session_set(session, "/parameters/guide", "0.3", &changed, NULL, &error));
+    sinew_free(changed);
+    assert_ok(sinew_solver_create(session, NULL, &b, &error));
+    assert_int_equal(sinew_solver_copy_state(a, b, &error), SINEW_BAD_INPUT);
+    assert_int_equal(sinew_solver_copy_state(b, a, &error), SINEW_BAD_INPUT);
+    assert_ok(sinew_solver_update(a, NULL, &error));
+    assert_ok(sinew_solver_copy_state(a, b, &error));
+    sinew_solver_destroy(a), sinew_solver_destroy(b), sinew_solver_destroy(stranger);
+    sinew_session_destroy(session), sinew_session_destroy(twin);
+}
+
+static void frames_outside_of_the_clip_have_no_time(void **state) {
+    (void)state;
+    sinew_session_destroy(test_session("linear")); /* writes the files */
+    sinew_session *session =
+        test_open("{\"sinew\": 1, " BAR "\"model\": \"linear\", \"time\": {\"fps\": 20}, "
+                  "\"curves\": {\"times\": [2, 2.5], \"values\": {\"bend120\": [0, 1]}}}");
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    const sinew_solver *solver = sinew_session_solver(session);
+    for (int frame = 0; frame <= 10; frame++)
+        assert_close(sinew_solver_frame_time(solver, frame), 2 + frame / 20.0, 1e-12);
+    assert_close(sinew_solver_frame_time(solver, -1), 0, 0);
+    assert_close(sinew_solver_frame_time(solver, 11), 0, 0);
+    assert_close(sinew_solver_frame_time(NULL, 0), 0, 0);
+    sinew_session_destroy(session);
+}
+
 int test_refusals(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenes_that_make_no_sense_say_why),
@@ -451,6 +488,8 @@ int test_refusals(void) {
         cmocka_unit_test(selections_that_pick_nothing_say_why),
         cmocka_unit_test(figures_have_names_and_numbers),
         cmocka_unit_test(weights_are_those_of_the_clip_or_the_input),
+        cmocka_unit_test(states_are_copied_between_equals_only),
+        cmocka_unit_test(frames_outside_of_the_clip_have_no_time),
     };
     return cmocka_run_group_tests_name("refusals", tests, NULL, NULL);
 }
