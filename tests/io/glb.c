@@ -405,6 +405,77 @@ static void vertices_weld_only_where_every_target_agrees(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* A cubic, and its slope. */
+static double motion(double t, double *slope) {
+    *slope = (3 * t - 4) * t + 1;
+    return ((t - 2) * t + 1) * t - 3;
+}
+
+/* Between keys values stay, are mixed, or follow the cubic that has their slopes: one that is a
+ * cubic itself comes back exactly. */
+static void animations_follow_their_interpolation(void **state) {
+    (void)state;
+    sinew_error error;
+    enum { KEYS = 3 };
+    static const char *const kinds[] = {"STEP", "LINEAR", "CUBICSPLINE"};
+    const char *path = temporary("moves.gltf");
+    struct {
+        float positions[3][3];
+        float times[KEYS];
+        float values[KEYS][3];
+        float cubic[KEYS][3][3]; /* slope before, value, slope behind */
+        uint16_t indices[3];
+    } data = {
+        .positions = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, .times = {0, 1, 3}, .indices = {0, 1, 2}};
+    for (int k = 0; k < KEYS; k++) {
+        double slope, value = motion((double)data.times[k], &slope);
+        data.values[k][0] = data.cubic[k][1][0] = (float)value;
+        data.values[k][2] = data.cubic[k][1][2] = (float)(2 * value);
+        data.cubic[k][0][0] = data.cubic[k][2][0] = (float)slope;
+        data.cubic[k][0][2] = data.cubic[k][2][2] = (float)(2 * slope);
+    }
+    char *text = base64(&data, sizeof data), json[4096];
+    for (int kind = 0; kind < 3; kind++) {
+        snprintf(json, sizeof json,
+                 "{\"asset\":{\"version\":\"2.0\"},\"buffers\":[{\"byteLength\":%zu,\"uri\":"
+                 "\"data:application/octet-stream;base64,%s\"}],\"bufferViews\":["
+                 "{\"buffer\":0,\"byteLength\":36},"
+                 "{\"buffer\":0,\"byteOffset\":36,\"byteLength\":12},"
+                 "{\"buffer\":0,\"byteOffset\":48,\"byteLength\":36},"
+                 "{\"buffer\":0,\"byteOffset\":84,\"byteLength\":108},"
+                 "{\"buffer\":0,\"byteOffset\":192,\"byteLength\":6}],\"accessors\":["
+                 "{\"bufferView\":0,\"componentType\":5126,\"count\":3,\"type\":\"VEC3\"},"
+                 "{\"bufferView\":1,\"componentType\":5126,\"count\":3,\"type\":\"SCALAR\"},"
+                 "{\"bufferView\":2,\"componentType\":5126,\"count\":3,\"type\":\"VEC3\"},"
+                 "{\"bufferView\":3,\"componentType\":5126,\"count\":9,\"type\":\"VEC3\"},"
+                 "{\"bufferView\":4,\"componentType\":5123,\"count\":3,\"type\":\"SCALAR\"}],"
+                 "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":4}]}],"
+                 "\"animations\":[{\"samplers\":[{\"input\":1,\"output\":%d,\"interpolation\":"
+                 "\"%s\"}],\"channels\":[{\"sampler\":0,\"target\":{\"node\":0,\"path\":"
+                 "\"translation\"}}]}],\"nodes\":[{\"mesh\":0}],\"scenes\":[{\"nodes\":[0]}]}",
+                 sizeof data, text, kind == 2 ? 3 : 2, kinds[kind]);
+        write_gltf(path, json);
+        for (int i = -2; i <= 16; i++) { /* also before the first key and behind the last */
+            double t = 0.25 * i, at = fmin(fmax(t, 0), 3), slope;
+            int k = at >= 3 ? 2 : at >= 1;
+            double from = (double)data.times[k], to = k < 2 ? (double)data.times[k + 1] : 4;
+            double a = motion(from, &slope), b = motion(to, &slope),
+                   share = (at - from) / (to - from);
+            double wanted = kind == 0   ? a
+                            : kind == 1 ? (1 - share) * a + share * b
+                                        : motion(at, &slope);
+            sinew_mesh *mesh;
+            assert_ok(sinew_pose_read(path, NULL, t, &mesh, &error));
+            assert_close(mesh->positions[0], wanted, 1e-6);
+            assert_close(mesh->positions[1], 0, 0);
+            assert_close(mesh->positions[2], 2 * wanted, 1e-6);
+            assert_close(mesh->positions[3], 1 + wanted, 1e-6);
+            sinew_mesh_destroy(mesh);
+        }
+    }
+    free(text);
+}
+
 static void node_transforms_move_and_turn(void **state) {
     (void)state;
     sinew_error error;
@@ -581,6 +652,7 @@ int test_glb(void) {
         cmocka_unit_test(a_small_rig_comes_back_with_everything),
         cmocka_unit_test(seams_are_split_and_vertices_come_first),
         cmocka_unit_test(vertices_weld_only_where_every_target_agrees),
+        cmocka_unit_test(animations_follow_their_interpolation),
         cmocka_unit_test(node_transforms_move_and_turn),
         cmocka_unit_test(lies_and_unknown_extensions_are_refused),
         cmocka_unit_test(frames_are_compressed_within_the_tolerance),
