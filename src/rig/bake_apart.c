@@ -14,8 +14,9 @@
  *
  * Where surfaces just touch, the hinges are still off, and what the fit misses (less than can be
  * seen) lets them cross. So hinges set in a little before surfaces touch, as long as that leaves
- * fewer pairs of triangles of the samples that intersect and do not in the model: the sliders that
- * press surfaces together get larger slopes, but none that would give a slider contact alone. */
+ * clearly fewer pairs of triangles of the samples that intersect and do not in the model: the
+ * sliders that press surfaces together get larger slopes, but none that would give a slider contact
+ * alone. More than needed would be seen as a slit between closed lids. */
 #include <math.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ enum {
 #define BARELY      0.02 /* of a shape: surfaces that touch are then apart */
 #define STEP        0.01 /* by which slopes grow … */
 #define PRESSING    0.1  /* … that are larger than this */
+#define WORTH       0.25 /* of the pairs that intersect, which a larger gap must save */
 #define RIDGE       1e-2 /* of the square of a hinge */
 #define SMALL_ERROR 0.5  /* of the typical contact of a sample */
 #define TOUCHED     1e-5 /* of the diagonal: contact that has a direction */
@@ -284,7 +286,7 @@ static sinew_status begin_site_early(check *c, int index, double *latest) {
     for (int step = 1; step <= STEPS && fewest > 0; step++) {
         begin_early(b, site, step * STEP);
         SN_TRY(count_of_site(c, latest, false, &total));
-        if (total < fewest) fewest = total, best = step;
+        if (total <= (1 - WORTH) * fewest) fewest = total, best = step;
     }
     begin_early(b, site, best * STEP);
     return count_of_site(c, latest, true, &total);
