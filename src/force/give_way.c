@@ -4,12 +4,13 @@
  * A triangle T of what follows the skin has a margin m, at most half of its distance from the
  * visible skin at rest. With g its distance from the skin now,
  *
- *   a = (m - g) / (m - CLEAR m), from 0 at g = m to 1 at g = CLEAR m,
+ *   a = (m - g) / (m - CLEAR m) min(1, m / FULL), from 0 at g = m on until g = CLEAR m,
  *
  * and vertices near T advance along their paths by a step times a, the less the farther away they
- * are. After some rounds of this all is free that can be. Distances are continuous in the shape,
- * and so are their maxima, hence the result; and as steps end where m is reached, it moves little
- * faster than the skin does. */
+ * are. Near where it is attached, m is small: a rises within next to nothing there, and would move
+ * hair by millimeters at once if it rose to 1. After some rounds of this all is free that can be.
+ * Distances are continuous in the shape, and so are their maxima, hence the result; and as steps
+ * end where m is reached, it moves little faster than the skin does. */
 #include "force/give_way.h"
 
 #include <math.h>
@@ -24,8 +25,9 @@
 #include "mesh/intersection.h"
 #include "sinew/query.h"
 
-/* Fraction of the diagonal; of the distance at rest. */
+/* Fractions of the diagonal; of the distance at rest. */
 #define MOST_MARGIN 0.004
+#define FULL        0.001
 #define REST_SHARE  0.5
 /* Of the margin. */
 #define CLEAR 0.1
@@ -52,6 +54,7 @@ struct sn_give_way_plan {
     int count;      /* triangles of riders; 3 vertices each */
     int *triangles; /* 3 each */
     double *margin; /* per triangle, length units, > 0 */
+    double full;    /* length units: FULL */
     int skin_count; /* triangles of the visible skin near riders */
     int *skin;      /* 3 each */
     int point_count;
@@ -172,7 +175,8 @@ static void measure_press(void *context, sn_span span) {
         const int *v = g->triangles + 3 * (size_t)t;
         if (s->again && !s->w->moved[v[0]] && !s->w->moved[v[1]] && !s->w->moved[v[2]]) continue;
         double margin = g->margin[t], gap = distance_from_skin(s, t, margin, leaves);
-        s->w->press[t] = fmin(1, (margin - gap) / (margin * (1 - CLEAR)));
+        s->w->press[t] =
+            fmin(1, (margin - gap) / (margin * (1 - CLEAR))) * fmin(1, margin / g->full);
     }
 }
 
@@ -286,6 +290,7 @@ static sinew_status find_patches(sn_give_way_plan *g, const sn_skin *skin,
 /* g->margin, from the shape at rest. Triangles that touch the skin there are left out. */
 static sinew_status measure_margins(sn_give_way_plan *g, const sn_skin *skin, sinew_error *error) {
     double most = MOST_MARGIN * skin->diagonal;
+    g->full = FULL * skin->diagonal;
     int kept = 0;
     sn_give_way_work *w;
     SN_TRY(sn_give_way_work_create(g, &w, error));

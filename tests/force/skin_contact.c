@@ -257,8 +257,9 @@ static int below_on_forehead(const sinew_rig *face, double y) {
 
 enum { HAIR_ROWS = 5, HAIR_COLUMNS = 7, HAIR = HAIR_ROWS * HAIR_COLUMNS };
 
-/* The face with a strip of hair that grows out of the forehead and hangs down before it. */
-static sinew_rig *face_with_hair(const sinew_rig *face) {
+/* The face with a strip of hair that grows out of the forehead and hangs down before it, the row
+ * next to the roots at this height. */
+static sinew_rig *face_with_hair(const sinew_rig *face, double height) {
     sinew_error error = {0};
     const sinew_mesh *old = face->neutral;
     int top = below_on_forehead(face, 1), end, n = old->vertex_count,
@@ -275,7 +276,7 @@ static sinew_rig *face_with_hair(const sinew_rig *face) {
             for (int k = 0; k < 3; k++)
                 x[3 * a + k] = x[3 * top + k] + 0.15 * (r + 1) * (x[3 * end + k] - x[3 * top + k]);
             x[3 * a] += 0.002 * (c - HAIR_COLUMNS / 2);
-            x[3 * a + 2] += r ? 0.0015 : -0.002;
+            x[3 * a + 2] += r > 1 ? 0.0015 : r ? height : -0.002;
             if (c + 1 == HAIR_COLUMNS || r + 1 == HAIR_ROWS) continue;
             memcpy(corners + 3 * triangles, quad, sizeof quad), triangles += 2;
         }
@@ -329,16 +330,21 @@ static int hair_in_skin(const sinew_rig *rig, const double *x) {
     return found;
 }
 
-/* Hair that is combed into the forehead in fine steps lies down on it: it moves little faster than
- * the comb, does not end in the skin, and keeps its length. */
-static void hair_gives_way_without_a_jump(void **state) {
-    (void)state;
+typedef struct combing {
+    double step, given; /* the longest of the hair, and of the comb */
+    double shortest;    /* strand */
+    int crossed, left;  /* frames in which the comb pulls hair into the skin, and with contact */
+} combing;
+
+/* Hair is combed into the forehead in fine steps. */
+static combing comb(double height) {
     sinew_error error = {0};
     setup s = make();
     sinew_rig *face = s.rig;
     enum { STEPS = 30 };
-    int first = face->neutral->vertex_count, crossed = 0;
-    s.rig = face_with_hair(face);
+    int first = face->neutral->vertex_count;
+    combing c = {.shortest = INFINITY};
+    s.rig = face_with_hair(face, height);
     int n = s.rig->neutral->vertex_count;
     sinew_skin_contact_state_destroy(s.state), sinew_skin_contact_destroy(s.contact);
     assert_ok(sinew_skin_contact_create(s.rig, NULL, NULL, &s.contact, &error));
@@ -346,7 +352,6 @@ static void hair_gives_way_without_a_jump(void **state) {
     s.n = 3 * (size_t)n;
     s.blend = realloc(s.blend, s.n * sizeof(double)), s.x = realloc(s.x, s.n * sizeof(double));
     double *last[2] = {malloc(s.n * sizeof(double)), malloc(s.n * sizeof(double))};
-    double step = 0, given = 0, shortest = INFINITY;
     assert_int_equal(hair_in_skin(s.rig, s.rig->neutral->positions), 0);
     for (int f = 0; f <= STEPS; f++) {
         memcpy(s.blend, s.rig->neutral->positions, s.n * sizeof(double));
@@ -354,24 +359,41 @@ static void hair_gives_way_without_a_jump(void **state) {
             s.blend[3 * (first + j) + 2] -= 0.0025 / HAIR_ROWS * (j % HAIR_ROWS) * f / STEPS;
         memcpy(s.x, s.blend, s.n * sizeof(double));
         assert_ok(sinew_skin_contact_apply(s.state, s.x, NULL, &error));
-        crossed += hair_in_skin(s.rig, s.blend) > 0;
-        assert_int_equal(hair_in_skin(s.rig, s.x), 0);
+        c.crossed += hair_in_skin(s.rig, s.blend) > 0;
+        c.left += hair_in_skin(s.rig, s.x) > 0;
         for (int v = 0; f > 0 && v < n; v++) {
-            given = fmax(given, step_of(s.blend, last[1], v));
-            if (v >= first) step = fmax(step, step_of(s.x, last[0], v));
+            c.given = fmax(c.given, step_of(s.blend, last[1], v));
+            if (v >= first) c.step = fmax(c.step, step_of(s.x, last[0], v));
         }
-        for (int c = 0; c < HAIR_COLUMNS; c++) {
-            shortest =
-                fmin(shortest, step_of(s.x, s.x + 3 * (HAIR_ROWS - 1), first + c * HAIR_ROWS));
-        }
+        for (int k = 0; k < HAIR_COLUMNS; k++)
+            c.shortest =
+                fmin(c.shortest, step_of(s.x, s.x + 3 * (HAIR_ROWS - 1), first + k * HAIR_ROWS));
         memcpy(last[0], s.x, s.n * sizeof(double)), memcpy(last[1], s.blend, s.n * sizeof(double));
     }
-    assert_below(step, 2 * given);
-    assert_true(shortest > 0.019); /* m, as combed */
-    assert_true(crossed > 5);
     free(last[0]), free(last[1]);
     sinew_rig_destroy(face);
     release(&s);
+    return c;
+}
+
+/* Hair lies down on the forehead: it moves little faster than the comb, does not end in the skin,
+ * and keeps its length. */
+static void hair_gives_way_without_a_jump(void **state) {
+    (void)state;
+    combing c = comb(0.0015);
+    assert_below(c.step, 2 * c.given);
+    assert_int_equal(c.left, 0);
+    assert_true(c.shortest > 0.019); /* m, as combed */
+    assert_true(c.crossed > 5);
+}
+
+/* Hair that all but touches the skin beside its roots begins to give way within next to nothing. */
+static void hair_close_to_the_skin_gives_way_without_a_jump(void **state) {
+    (void)state;
+    combing c = comb(0.0001);
+    assert_below(c.step, 1.2 * c.given);
+    assert_int_equal(c.left, 0);
+    assert_true(c.crossed > 5);
 }
 
 static sinew_rig *scaled(const sinew_rig *rig, double scale) {
@@ -389,7 +411,7 @@ static void units_do_not_matter(void **state) {
     (void)state;
     sinew_error error = {0};
     setup s = make();
-    sinew_rig *face = face_with_hair(s.rig);
+    sinew_rig *face = face_with_hair(s.rig, 0.0015);
     int first = s.rig->neutral->vertex_count, n = face->neutral->vertex_count;
     double *x[2];
     for (int k = 0; k < 2; k++) {
@@ -616,6 +638,7 @@ int test_skin_contact(void) {
         cmocka_unit_test(neither_order_nor_threads_change_a_bit),
         cmocka_unit_test(contact_follows_a_slider_smoothly),
         cmocka_unit_test(hair_gives_way_without_a_jump),
+        cmocka_unit_test(hair_close_to_the_skin_gives_way_without_a_jump),
         cmocka_unit_test(units_do_not_matter),
         cmocka_unit_test(lids_stay_on_eyeballs_that_they_intersect_at_rest),
         cmocka_unit_test(a_dragged_bowl_presses_where_it_ends),
