@@ -1,5 +1,6 @@
 /* sinew bake: a model's physics as in-betweens and correctives that any engine plays. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,8 +44,9 @@ static const cli_option options[] = {
      "repeated with other targets, continues with them.",
      0, 0, false},
     {"--contact-samples", CLI_INTEGER, "N",
-     "Maximum number of evaluations with self-contact, where surfaces meet (default 600).", 0, 5000,
-     false},
+     "Maximum number of evaluations with self-contact, where surfaces meet (default 600). They "
+     "take most of the time: for a first try, give 50.",
+     0, 5000, false},
     CLI_GROUP("Rig and contact"),
     {"--sample", CLI_TEXT, "NAME",
      "Use a built-in rig instead of files; 'sinew sample' lists them.", 0, 0, false},
@@ -269,6 +271,11 @@ static sinew_status unseen_rows(cli_call *call, const sinew_rig *rig, double **r
     return sinew_bake_poses(rig, UNSEEN_SEED, UNSEEN_POSES, *rows, &call->error);
 }
 
+/* "1 corrective", "2 correctives" */
+static void name_count(char *text, size_t size, int count, const char *what) {
+    snprintf(text, size, "%d %s%s", count, what, count == 1 ? "" : "s");
+}
+
 static void report(cli_call *call, const sinew_bake_info *info, const sinew_bake_error *before,
                    const sinew_bake_error *after) {
     json_t *totals = json_object_get(call->report, "totals");
@@ -282,8 +289,13 @@ static void report(cli_call *call, const sinew_bake_info *info, const sinew_bake
     json_object_set_new(totals, "baked_p95", json_real(after->p95));
     json_object_set_new(totals, "baked_worst", json_real(after->worst));
     json_object_set_new(totals, "seconds", json_real(info->seconds));
-    cli_say(call, "added %d in-betweens and %d combinations, from %d samples in %.1f s",
-            info->inbetweens, info->combinations, info->samples, info->seconds);
+    char inbetweens[40], correctives[40];
+    name_count(inbetweens, sizeof inbetweens, info->inbetweens, "in-between");
+    name_count(correctives, sizeof correctives, info->combinations, "corrective");
+    bool both = info->inbetweens > 0 && info->combinations > 0;
+    cli_say(call, "added %s%s%s, from %d samples in %.1f s", info->inbetweens > 0 ? inbetweens : "",
+            both ? " and " : "", info->inbetweens == 0 || both ? correctives : "", info->samples,
+            info->seconds);
     cli_say(call,
             "on %d %s, the mean error drops from %.2g%% to %.2g%% of the diagonal (to %.0f%%), "
             "and the worst from %.2g%% to %.2g%%",

@@ -309,6 +309,17 @@ static void options_of_bake_and_map_have_an_effect(void **state) {
     assert_true(strlen(r->out) > 1);
 }
 
+static void bakes_say_what_they_added(void **state) {
+    (void)state;
+    fresh_folder();
+    const run_result *r = expect_code(0, "sinew bake --sample hand --vertices 1000 --samples 60 "
+                                         "--max-targets 3 --out a.glb");
+    assert_non_null(strstr(r->out, "added 3 correctives, from 60 samples"));
+    r = expect_code(0, "sinew bake --sample hand --vertices 1000 --samples 60 --max-targets 1 "
+                       "--style inbetweens --out a.glb");
+    assert_non_null(strstr(r->out, "added 1 in-between, from 60 samples"));
+}
+
 /* Two lids, a square above another that tilts, at these heights of their first and last vertex. */
 static void write_lids(const char *name, double upper, double lower, double last) {
     char text[300];
@@ -394,6 +405,7 @@ int test_options(void) {
         cmocka_unit_test(a_path_moves_the_body_between_the_keys),
         cmocka_unit_test(options_of_bake_and_map_have_an_effect),
         cmocka_unit_test(kept_samples_are_not_asked_for_again),
+        cmocka_unit_test(bakes_say_what_they_added),
         cmocka_unit_test(options_of_other_verbs_have_an_effect),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
