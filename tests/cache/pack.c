@@ -90,6 +90,27 @@ static void elements_come_back_into_their_place(void **state) {
     sn_pack_free(&pack);
 }
 
+/* A stored count that is asked for, but whose bytes are more than a size can hold or than there
+ * are: damage, not a lack of memory. */
+static void counts_beyond_the_bytes_fail(void **state) {
+    (void)state;
+    const uint64_t counts[] = {(UINT64_C(1) << 61) + 1, UINT64_C(1) << 61, SIZE_MAX, 3};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (int into = 0; into < 2; into++) {
+            const uint64_t stored[4] = {counts[i], sizeof(double), 0, 0}; /* two elements */
+            double values[4] = {7, 7, 7, 7};
+            sn_unpack unpack = {.bytes = (const char *)stored, .size = sizeof stored};
+            if (into)
+                assert_false(sn_unpack_into(&unpack, values, (size_t)counts[i], sizeof(double)));
+            else
+                assert_null(sn_unpack_array(&unpack, (size_t)counts[i], sizeof(double)));
+            assert_true(unpack.failed && !unpack.starved);
+            for (int k = 0; k < 4; k++) assert_close(values[k], 7, 0);
+            sinew_error error;
+            assert_int_equal(sn_unpack_fail(&unpack, &error), SINEW_BAD_INPUT);
+        }
+}
+
 static void numbers_that_are_not_finite_fail(void **state) {
     (void)state;
     const double bad[] = {NAN, INFINITY, -INFINITY};
@@ -112,6 +133,7 @@ int test_pack(void) {
         cmocka_unit_test(every_truncation_fails_cleanly),
         cmocka_unit_test(a_different_count_or_type_fails),
         cmocka_unit_test(elements_come_back_into_their_place),
+        cmocka_unit_test(counts_beyond_the_bytes_fail),
         cmocka_unit_test(numbers_that_are_not_finite_fail),
     };
     return cmocka_run_group_tests_name("pack", tests, NULL, NULL);
