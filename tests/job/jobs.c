@@ -613,6 +613,18 @@ static void progress_counts_the_frames_that_were_handed_over(void **state) {
         assert_int_equal(sscanf(said, "cancelled at frame %d", &frame), 1);
         assert_in_range(frame, 20, 40);
         assert_close(w.last, frame / 40.0, 1e-12);
+        /* of the frames that are asked for, wherever they begin */
+        w = (watched){.at = 0.5};
+        assert_int_equal(sinew_job_run(job, 10, 29, &monitor, &error), SINEW_CANCELLED);
+        said = strstr(error.message, "cancelled at frame ");
+        assert_non_null(said);
+        assert_int_equal(sscanf(said, "cancelled at frame %d", &frame), 1);
+        assert_in_range(frame, 20, 30);
+        assert_close(w.last, (frame - 10) / 20.0, 1e-12);
+        w = (watched){0};
+        assert_ok(sinew_job_run(job, 10, 29, &monitor, &error));
+        assert_close(w.last, 1, 0);
+        assert_true(w.steps >= 5);
         sinew_job_destroy(job);
     }
     sinew_set_threads(0);
