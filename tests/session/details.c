@@ -42,6 +42,34 @@ static void capsules_are_round_and_cylinders_flat(void **state) {
     free(free_one), free(capsule), free(cylinder);
 }
 
+/* Energies beside the springs are listed however weak they are, and not at all at 0. */
+static void weak_energies_are_listed(void **state) {
+    (void)state;
+    for (int off = 0; off < 2; off++) {
+        char text[1000], *described;
+        const char *weight = off ? "0" : "1e-5";
+        snprintf(text, sizeof text,
+                 "{\"sinew\": 1, " BAR "\"model\": \"spring\", " SWING
+                 ", \"parameters\": {\"interior\": \"tets\", \"volume\": %s, \"altitude\": %s, "
+                 "\"guide\": %s, \"pull_to_blend\": %s}}",
+                 weight, weight, weight, weight);
+        sinew_session *session = test_open(text);
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        assert_ok(sinew_session_describe(session, &described, &error));
+        static const char *const names[] = {"volume", "altitudes", "directions", "pull_to_blend"};
+        for (int k = 0; k < 4; k++) {
+            char wanted[60];
+            snprintf(wanted, sizeof wanted, "\"name\": \"%s\"", names[k]);
+            char tight[60];
+            snprintf(tight, sizeof tight, "\"name\":\"%s\"", names[k]);
+            bool listed = strstr(described, wanted) || strstr(described, tight);
+            if (listed == off) fail_msg("%s at %s: %s", names[k], weight, described);
+        }
+        sinew_free(described);
+        sinew_session_destroy(session);
+    }
+}
+
 static sinew_session *session_of_rig(const sinew_rig *rig) {
     sinew_scene *scene;
     sinew_session *session;
@@ -719,6 +747,7 @@ static void takes_in_another_unit_are_converted(void **state) {
 
 int test_details(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weak_energies_are_listed),
         cmocka_unit_test(capsules_are_round_and_cylinders_flat),
         cmocka_unit_test(a_state_of_a_slightly_different_rig_is_refused),
         cmocka_unit_test(states_need_every_argument),
