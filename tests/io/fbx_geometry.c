@@ -224,13 +224,14 @@ static sinew_mesh *shown_of(const char *text) {
 }
 
 /* A cube from -1 to 1 with creases of these values on the edges 0-1, 1-3, 3-2, 2-0 of its front. */
-#define SMOOTH_CUBE(mode, levels, creases)                                                         \
+#define SMOOTH_CUBE(mode, levels, creases) CREASED_CUBE(mode, levels, "0,1,2,3", creases)
+#define CREASED_CUBE(mode, levels, edges, creases)                                                 \
     FILE_7400("Geometry: 10, \"Geometry::\", \"Mesh\" {\n"                                         \
               " Smoothness: " mode "\n PreviewDivisionLevels: " levels "\n BoundaryRule: 1\n"      \
               " Vertices: *24 { a: -1,-1,1, 1,-1,1, -1,1,1, 1,1,1, -1,1,-1, 1,1,-1, -1,-1,-1, "    \
               "1,-1,-1 }\n"                                                                        \
               " PolygonVertexIndex: *24 { a: 0,1,3,-3, 2,3,5,-5, 4,5,7,-7, 6,7,1,-1, 1,7,5,-4, "   \
-              "6,0,2,-5 }\n Edges: *4 { a: 0,1,2,3 }\n"                                            \
+              "6,0,2,-5 }\n Edges: *4 { a: " edges " }\n"                                          \
               " LayerElementEdgeCrease: 0 { MappingInformationType: \"ByEdge\"\n"                  \
               "  ReferenceInformationType: \"Direct\"\n EdgeCrease: *4 { a: " creases " } } }\n"   \
               "Model: 20, \"Model::m\", \"Mesh\" { }\n",                                           \
@@ -256,6 +257,20 @@ static void shown_meshes_are_subdivided_with_their_creases(void **state) {
     mesh = shown_of(SMOOTH_CUBE("3", "1", "0.05,0.05,0.05,0.05"));
     assert_point(mesh->positions, 8, 0, -0.875, 0.875);
     assert_point(mesh->positions, 3, (0.75 + 5 / 9.0) / 2, (0.75 + 5 / 9.0) / 2, (1 + 5 / 9.0) / 2);
+    sinew_mesh_destroy(mesh);
+    /* edges that do not exist: the 24 corners have the numbers 0 to 23 */
+    mesh = shown_of(CREASED_CUBE("3", "1", "-1,24,25,2147483647", "1,1,1,1"));
+    assert_int_equal(mesh->vertex_count, 8 + 12 + 6);
+    for (int v = 0; v < 8; v++)
+        for (int c = 0; c < 3; c++) assert_close(fabs(mesh->positions[3 * v + c]), 5 / 9.0, 1e-12);
+    sinew_mesh_destroy(mesh);
+    mesh = shown_of(CREASED_CUBE("3", "1", "-1,23,24,25", "0,1,1,1")); /* one that does: 4-6 */
+    assert_point(mesh->positions, 3, 5 / 9.0, 5 / 9.0, 5 / 9.0);
+    int sharp = 0;
+    for (int v = 8; v < 20; v++)
+        sharp += fabs(fabs(mesh->positions[3 * v]) + fabs(mesh->positions[3 * v + 1]) +
+                      fabs(mesh->positions[3 * v + 2]) - 2) < 1e-12;
+    assert_int_equal(sharp, 1);
     sinew_mesh_destroy(mesh);
     mesh = shown_of(SMOOTH_CUBE("3", "2", "0,0,0,0"));
     assert_int_equal(mesh->vertex_count, 26 + 48 + 24);
