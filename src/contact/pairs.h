@@ -75,9 +75,6 @@ sinew_status sn_contact_work_create(const sn_contact_surface *surface, sn_contac
                                     sinew_error *error);
 void sn_contact_work_destroy(sn_contact_work *work);
 
-/* The next search does not start from what the last one found. */
-void sn_contact_forget(sn_contact_work *work);
-
 /* Pairs that may come nearer than `margin` on the straight path from x0 to x1, in a fixed order,
  * and some that will not; valid until the next search. Pairs that share a vertex or are exempt are
  * left out. A search whose path is little off the last one's costs next to nothing. */

@@ -93,10 +93,6 @@ void sn_contact_work_destroy(sn_contact_work *w) {
     sn_free(w);
 }
 
-void sn_contact_forget(sn_contact_work *w) {
-    w->margin = 0;
-}
-
 void sn_contact_set_times(sn_contact_work *w, double from, double to) {
     w->part[0] = from, w->part[1] = to;
 }

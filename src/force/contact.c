@@ -114,7 +114,6 @@ void sn_force_contact_set_path(sn_force_contact *c, const double *path, double f
 void sn_force_contact_reset(sn_force_contact *c) {
     c->touch_count = 0;
     sn_force_contact_shrink(c, 0);
-    sn_contact_forget(c->work);
 }
 
 /* ---- the past -------------------------------------------------------------------------------- */

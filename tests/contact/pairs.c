@@ -627,7 +627,8 @@ static void pairs_of_held_vertices_are_left_out(void **state) {
     assert_true(some > 0);
     for (int v = 0; v < 2 * SHEET; v++) held[v] = v < SHEET || v >= 3 * SHEET / 2;
     assert_ok(sn_contact_surface_hold(s, held, &error));
-    sn_contact_forget(work);
+    sn_contact_work_destroy(work);
+    assert_ok(sn_contact_work_create(s, &work, &error));
     assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
     assert_true(found > 0 && found < some);
     for (int i = 0; i < found; i++) {
