@@ -555,6 +555,29 @@ static void every_failing_allocation_is_reported(void **state) {
     sinew_rig_destroy(rig);
 }
 
+static sinew_status create_only(void *user) {
+    sinew_error out;
+    sinew_measure *measure = NULL;
+    sinew_status status = sinew_measure_create(user, &measure, &out);
+    sinew_measure_destroy(measure);
+    return status;
+}
+
+/* Of a rig that exists, so that each of its few allocations also fails alone. */
+static void a_measure_without_memory_is_reported(void **state) {
+    (void)state;
+    sinew_rig *rig = cube_rig();
+    double wider[24];
+    for (int i = 0; i < 24; i++) wider[i] = cube[i] * (i % 3 == 1 ? 2 : 1);
+    assert_ok(sinew_rig_add_pose(rig, "wide", wider, &error));
+    const int drivers[2] = {0, 1}, vertex = 6;
+    const double delta[3] = {0.1, 0, 0};
+    assert_ok(sinew_rig_add_combination(rig, "both", SINEW_COMBINE_MULTIPLY, 2, drivers, 1, &vertex,
+                                        delta, &error));
+    assert_in_range(test_out_of_memory(create_only, rig), 10, 120);
+    sinew_rig_destroy(rig);
+}
+
 int test_distortion(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shape_without_extent_has_finite_figures),
@@ -581,6 +604,7 @@ int test_distortion(void) {
         cmocka_unit_test(flat_and_reversed_tetrahedra_are_inverted),
         cmocka_unit_test(a_cache_without_memory_is_reported),
         cmocka_unit_test(every_failing_allocation_is_reported),
+        cmocka_unit_test(a_measure_without_memory_is_reported),
     };
     return cmocka_run_group_tests_name("distortion", tests, NULL, NULL);
 }
