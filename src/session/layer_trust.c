@@ -45,8 +45,9 @@ static sinew_status choose(const sn_model_setup *setup, const sinew_capture *cap
     sinew_capture_info info = {.size = sizeof info};
     sinew_capture_get_info(capture, &info);
     size_t row = 3 * (size_t)c->markers, samples = (size_t)take->time_count;
-    double *nearest = SN_NEW(double, samples), *last = SN_NEW(double, 2 * row), *other = last + row;
-    sinew_status status = nearest && last ? SINEW_OK : sn_no_memory(error);
+    double *nearest = SN_NEW(double, samples), *last = SN_NEW(double, row);
+    double *other = SN_NEW(double, row);
+    sinew_status status = nearest && last && other ? SINEW_OK : sn_no_memory(error);
     for (size_t t = 0; status == SINEW_OK && t < samples; t++) nearest[t] = INFINITY;
     if (status == SINEW_OK) sinew_capture_sample(capture, take->times[info.neutral_sample], last);
     while (status == SINEW_OK && c->count < SAMPLES) {
@@ -61,7 +62,7 @@ static sinew_status choose(const sn_model_setup *setup, const sinew_capture *cap
         sinew_capture_sample(capture, take->times[farthest], last);
         status = sn_check_interrupt(error);
     }
-    sn_free(nearest), sn_free(last);
+    sn_free(nearest), sn_free(last), sn_free(other);
     return status;
 }
 

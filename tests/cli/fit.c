@@ -73,8 +73,28 @@ static void a_given_smoothness_of_the_layer_is_kept(void **state) {
     assert_true(largest_way(folder, "chosen.pc2", "given.pc2") > 1e-3);
 }
 
+/* Six samples of a long take in which two markers are pulled apart: wherever they are, the samples
+ * that are looked at are the ones that differ most. */
+static void samples_that_fold_the_skin_are_found(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0, "sinew sample face --vertices 1000 --out face");
+    for (int at = 26; at < 500; at += 187) {
+        expect_code(0,
+                    "awk -F, -v OFS=, '/^#/ {print; next} /^time/ {for (i = 1; i <= NF; i++) {if "
+                    "($i == \"lipUpper.y\") a = i; if ($i == \"lipLower.y\") b = i}; print; next} "
+                    "++n > %d && n <= %d {$a += 0.008; $b -= 0.008} {print}' face/markers.csv > "
+                    "apart.csv && ! cmp -s face/markers.csv apart.csv",
+                    at, at + 6);
+        expect_code(0, "sinew fit face --map face/markers_map.csv --frames 0-1 --cutoff 0 --layer "
+                       "--markers apart.csv --out x.pc2 --report x.json && grep -q '\"limited\": "
+                       "[1-9]' x.json");
+    }
+}
+
 int test_fit(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_that_fold_the_skin_are_found),
         cmocka_unit_test(the_layer_does_not_follow_a_marker_that_jumps),
         cmocka_unit_test(a_given_smoothness_of_the_layer_is_kept),
     };
