@@ -42,11 +42,10 @@ const cli_verb verb_studio = {
     .maximum = -1,
     .options = options,
     .description =
-        "Open a rig (.glb, .fbx, a rig folder, or a neutral .obj with its targets), a scene "
-        "(.json) or "
-        "the sample face in the browser: move sliders, drag the surface, place obstacles, play a "
-        "clip, and compare the physical result with the linear one.\n\nThe first line of output is "
-        "the address, with a token that "
+        "Open a rig (.glb, .fbx, a rig folder, or a neutral .obj and its targets in the same "
+        "folder), a scene (.json) or the sample face in the browser: move sliders, drag the "
+        "surface, place obstacles, play a clip, and compare the physical result with the linear "
+        "one.\n\nThe first line of output is the address, with a token that "
         "keeps others out; the server accepts connections from this machine only. Every change is "
         "saved in PATH.studio beside the rig or scene, with its undo history. Press Ctrl-C to stop "
         "the server; the same command continues where you left off. docs/studio.md is a tour.",

@@ -236,6 +236,7 @@ static void begin_early(const sn_baker *b, sn_bake_site *site, double by) {
 /* What intersects in a sample and does not in the model. samples: which; pairs: how much of each.
  */
 typedef struct check {
+    sn_baker *b;
     press all; /* with every sample that is known with and without contact */
     int count;
     int *samples, *pairs;
@@ -243,7 +244,7 @@ typedef struct check {
 } check;
 
 static sinew_status count_pairs(check *c, int k, int *pairs) {
-    sn_baker *b = (sn_baker *)c->all.b;
+    sn_baker *b = c->b;
     size_t sample = (size_t)c->all.samples[k];
     sinew_linear_evaluate(b->linear, row_of(&c->all, (int)sample), c->pose);
     const float *residual = b->residuals + sample * b->numbers;
@@ -266,7 +267,7 @@ static sinew_status count_of_site(check *c, const double *latest, bool store, in
     *total = 0;
     for (int i = 0; i < c->count; i++) {
         int pairs = c->pairs[i];
-        if (!(sn_bake_hinge(c->all.b, latest, row_of(&c->all, c->all.samples[c->samples[i]])) > 0))
+        if (!(sn_bake_hinge(c->b, latest, row_of(&c->all, c->all.samples[c->samples[i]])) > 0))
             continue;
         SN_TRY(count_pairs(c, c->samples[i], &pairs));
         *total += pairs;
@@ -276,7 +277,7 @@ static sinew_status count_of_site(check *c, const double *latest, bool store, in
 }
 
 static sinew_status begin_site_early(check *c, int index, double *latest) {
-    const sn_baker *b = c->all.b;
+    const sn_baker *b = c->b;
     sn_bake_site *site = &b->sites[index];
     int fewest, total, best = 0;
     begin_early(b, site, STEPS * STEP);
@@ -293,7 +294,8 @@ static sinew_status begin_site_early(check *c, int index, double *latest) {
 }
 
 static sinew_status begin_all_early(sn_baker *b, press *all) {
-    check c = {.all = *all,
+    check c = {.b = b,
+               .all = *all,
                .samples = SN_NEW(int, all->count + 1),
                .pairs = SN_NEW(int, all->count + 1),
                .model = SN_NEW(double, b->numbers),

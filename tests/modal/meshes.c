@@ -114,6 +114,15 @@ static void closed_cage_and_shell_bodies_meet_their_keys(void **state) {
     sinew_rig_destroy(rig);
 }
 
+static void make_cage(const sinew_mesh *mesh, sinew_modal **modal, sinew_modal_state **work) {
+    sinew_error error;
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
+    options.modes = 12, options.cells = 20, options.body = SINEW_MODAL_BODY_CAGE;
+    assert_ok(sinew_modal_create(mesh, &options, NULL, modal, &error));
+    assert_ok(sinew_modal_state_create(*modal, work, &error));
+}
+
 /* The cage carries each vertex by four corners; pins on vertices far from the first are met. */
 static void pins_hold_vertices_of_a_cage(void **state) {
     (void)state;
@@ -122,15 +131,11 @@ static void pins_hold_vertices_of_a_cage(void **state) {
     const sinew_mesh *mesh = rig->neutral;
     int n = mesh->vertex_count;
     double *pose = target_pose(rig, 0), *frame = malloc(sizeof(double) * 3 * (size_t)n), targets[6];
-    sinew_modal_options options;
-    sinew_modal_options_init(&options);
-    options.modes = 12, options.cells = 20, options.body = SINEW_MODAL_BODY_CAGE;
     sinew_modal *modal;
     sinew_modal_state *work;
     sinew_modal_motion *motion;
     sinew_modal_pins *pins;
-    assert_ok(sinew_modal_create(mesh, &options, NULL, &modal, &error));
-    assert_ok(sinew_modal_state_create(modal, &work, &error));
+    make_cage(mesh, &modal, &work);
     const double times[2] = {0, 1}, *poses[2] = {mesh->positions, pose};
     sinew_modal_keys keys = {.size = sizeof keys, .count = 2, .times = times, .positions = poses};
     assert_ok(sinew_modal_motion_create(modal, &keys, NULL, NULL, &motion, &error));
@@ -165,14 +170,10 @@ static void inner_keys_of_a_cage_are_passed(void **state) {
         between[k] = 0.3 * mesh->positions[k] + 0.7 * pose[k] + 0.002 * size * test_random(&seed);
         pose[k] += 0.002 * size * test_random(&seed);
     }
-    sinew_modal_options options;
-    sinew_modal_options_init(&options);
-    options.modes = 12, options.cells = 20, options.body = SINEW_MODAL_BODY_CAGE;
     sinew_modal *modal;
     sinew_modal_state *work;
     sinew_modal_motion *motion;
-    assert_ok(sinew_modal_create(mesh, &options, NULL, &modal, &error));
-    assert_ok(sinew_modal_state_create(modal, &work, &error));
+    make_cage(mesh, &modal, &work);
     const double times[2] = {0, 1}, *poses[2] = {mesh->positions, pose};
     const double inner_times[1] = {0.4}, *inner[1] = {between};
     sinew_modal_keys keys = {.size = sizeof keys, .count = 2, .times = times, .positions = poses};
@@ -202,14 +203,10 @@ static void an_inner_key_on_the_path_changes_nothing(void **state) {
     double *pose = target_pose(rig, 0), *frame = malloc(sizeof(double) * 3 * (size_t)n);
     double *between = malloc(sizeof(double) * 3 * (size_t)n);
     for (int k = 0; k < 3 * n; k++) pose[k] += 0.01 * size * test_random(&seed);
-    sinew_modal_options options;
-    sinew_modal_options_init(&options);
-    options.modes = 12, options.cells = 20, options.body = SINEW_MODAL_BODY_CAGE;
     sinew_modal *modal;
     sinew_modal_state *work;
     sinew_modal_motion *plain, *motion;
-    assert_ok(sinew_modal_create(mesh, &options, NULL, &modal, &error));
-    assert_ok(sinew_modal_state_create(modal, &work, &error));
+    make_cage(mesh, &modal, &work);
     const double times[2] = {0, 1}, *poses[2] = {mesh->positions, pose};
     const double inner_times[1] = {0.4}, *inner[1] = {between};
     sinew_modal_keys keys = {.size = sizeof keys, .count = 2, .times = times, .positions = poses};

@@ -972,7 +972,7 @@ const withoutTooltip = () =>
     [...document.querySelectorAll('button, input, select, summary, [role=slider]')].filter((e) => e.checkVisibility() && !e.closest('[title]')).map((e) => e.outerHTML.slice(0, 120)),
   );
 
-test('of a body whose face moves, the face is framed, and the body with a second F', async () => {
+test('of a body whose face moves, the face is framed; F shows the body, and again the face', async () => {
   const place = scratchFolder(), body = writeBody(place);
   const own = await startServer({ folder: place, args: ['body.obj', 'targets'] });
   const other = await openPage(browser, own.address);
