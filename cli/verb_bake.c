@@ -10,6 +10,7 @@
 #include "report.h"
 
 enum { UNSEEN_POSES = 40, UNSEEN_SEED = 77 };
+#define CLEARLY   1.1                  /* by which the worst error is worth a warning */
 #define MOST_KEPT ((uint64_t)16 << 30) /* bytes of samples in a folder; the oldest are removed */
 
 static const cli_option options[] = {
@@ -276,6 +277,10 @@ static void name_count(char *text, size_t size, int count, const char *what) {
     snprintf(text, size, "%d %s%s", count, what, count == 1 ? "" : "s");
 }
 
+static const char *name_change(double before, double after) {
+    return after > before ? "rises" : "drops";
+}
+
 static void report(cli_call *call, const sinew_bake_info *info, const sinew_bake_error *before,
                    const sinew_bake_error *after) {
     json_t *totals = json_object_get(call->report, "totals");
@@ -297,12 +302,18 @@ static void report(cli_call *call, const sinew_bake_info *info, const sinew_bake
             both ? " and " : "", info->inbetweens == 0 || both ? correctives : "", info->samples,
             info->seconds);
     cli_say(call,
-            "on %d %s, the mean error drops from %.2g%% to %.2g%% of the diagonal (to %.0f%%), "
-            "and the worst from %.2g%% to %.2g%%",
+            "on %d %s, the mean error %s from %.2g%% to %.2g%% of the diagonal (to %.0f%%), and "
+            "the worst %s from %.2g%% to %.2g%%",
             before->poses, cli_count(call, "--unseen") > 0 ? "frames" : "unseen poses",
-            100 * before->mean, 100 * after->mean,
-            before->mean > 0 ? 100 * after->mean / before->mean : 0, 100 * before->worst,
-            100 * after->worst);
+            name_change(before->mean, after->mean), 100 * before->mean, 100 * after->mean,
+            before->mean > 0 ? 100 * after->mean / before->mean : 0,
+            name_change(before->worst, after->worst), 100 * before->worst, 100 * after->worst);
+    if (after->mean > before->mean)
+        cli_warn(call, "the baked rig is farther from the model than the linear blend is: give "
+                       "more samples or targets");
+    else if (after->worst > CLEARLY * before->worst)
+        cli_warn(call, "where it is worst, the baked rig is farther from the model than the linear "
+                       "blend is: look at those poses, or give more samples or targets");
 }
 
 /* The file that the rig comes from, whose materials and skins are copied to the output. */

@@ -315,9 +315,27 @@ static void bakes_say_what_they_added(void **state) {
     const run_result *r = expect_code(0, "sinew bake --sample hand --vertices 1000 --samples 60 "
                                          "--max-targets 3 --out a.glb");
     assert_non_null(strstr(r->out, "added 3 correctives, from 60 samples"));
+    assert_non_null(strstr(r->out, "the mean error drops from"));
+    assert_null(strstr(r->err, "warning"));
     r = expect_code(0, "sinew bake --sample hand --vertices 1000 --samples 60 --max-targets 1 "
                        "--style inbetweens --out a.glb");
     assert_non_null(strstr(r->out, "added 1 in-between, from 60 samples"));
+}
+
+/* With too few samples for what the sliders do. */
+static void bakes_that_make_it_worse_say_so(void **state) {
+    (void)state;
+    fresh_folder();
+    const run_result *r = expect_code(0, "sinew bake --sample bar --vertices 1000 --samples 20 "
+                                         "--max-targets 3 --out a.glb --report a.json");
+    assert_non_null(strstr(r->out, "the mean error rises from"));
+    assert_non_null(strstr(r->err, "warning: the baked rig is farther from the model"));
+    expect_code(0, "grep -q 'the baked rig is farther from the model' a.json");
+    r = expect_code(0, "sinew bake --sample arm --vertices 1000 --samples 20 --max-targets 3 "
+                       "--out a.glb");
+    assert_non_null(strstr(r->out, "the mean error drops from"));
+    assert_non_null(strstr(r->out, "and the worst rises from"));
+    assert_non_null(strstr(r->err, "warning: where it is worst"));
 }
 
 /* Two lids, a square above another that tilts, at these heights of their first and last vertex. */
@@ -406,6 +424,7 @@ int test_options(void) {
         cmocka_unit_test(options_of_bake_and_map_have_an_effect),
         cmocka_unit_test(kept_samples_are_not_asked_for_again),
         cmocka_unit_test(bakes_say_what_they_added),
+        cmocka_unit_test(bakes_that_make_it_worse_say_so),
         cmocka_unit_test(options_of_other_verbs_have_an_effect),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
